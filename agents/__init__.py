@@ -1,0 +1,3 @@
+"""Who plays: rule bots, learned agents, and the registry that finds them."""
+
+__part_of__ = "guandan"

@@ -1,0 +1,34 @@
+"""Guandan (掼蛋): the game and its environments."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from guandan_env.decisions import Agent, Decisions
+    from guandan_env.engine import Engine
+    from guandan_env.errors import GuandanError
+    from guandan_env.plays import Play, legal_plays
+    from guandan_env.rules import RuleSet
+
+_HOME = {
+    "Agent": "decisions",
+    "Decisions": "decisions",
+    "Engine": "engine",
+    "GuandanError": "errors",
+    "Play": "plays",
+    "RuleSet": "rules",
+    "legal_plays": "plays",
+}
+
+__all__ = ["Agent", "Decisions", "Engine", "GuandanError", "Play", "RuleSet", "legal_plays"]
+
+
+def __getattr__(name: str) -> object:
+    """Import public names when they are first used, so that `guandan --help` stays quick."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'guandan_env' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"guandan_env.{_HOME[name]}"), name)

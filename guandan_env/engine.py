@@ -1,0 +1,414 @@
+"""The batch engine: B tables of Guandan, advanced together by operations on arrays.
+
+Each step, every table whose episode is not over has one seat to act. `packed_masks()` says which
+rows of the action table are legal, `step(actions)` plays them. An episode is one deal or a whole
+game; tribute and return are decisions like any other. There is no loop over tables, seats or rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guandan_env import actions as table
+from guandan_env import dealing, legality, promotion, tribute_phase
+from guandan_env.actions import FIRST_CARD, NUM_ACTIONS, PASS, RESIST
+from guandan_env.cards import RANKS, add, parse_rank, remove
+from guandan_env.decisions import Decisions, pending
+from guandan_env.errors import GuandanError, IllegalActionError, nearest
+from guandan_env.rules import RuleSet
+from guandan_env.state import Phase, State
+from guandan_env.suits import choose_cards, match_cards
+from guandan_env.tribute_phase import kinds_to_rows
+
+_SEATS = np.arange(4)
+_ACTIVE = np.arange(16)
+# [active seats as bits, seat]: the next seat with cards after it.
+NEXT = np.array(
+    [
+        [next((s % 4 for s in range(seat + 1, seat + 5) if mask >> s % 4 & 1), -1) for seat in _SEATS]
+        for mask in range(16)
+    ],
+    dtype=np.int8,
+)
+NUM_ACTIVE = np.bitwise_count(_ACTIVE.astype(np.uint8)).astype(np.int8)
+SIDE_OUT = ((_ACTIVE & 5) == 0) | ((_ACTIVE & 10) == 0)
+
+_PLAY_FIELDS = (
+    "played", "active", "lead", "lead_seat", "passes", "last", "order", "finished", "payers",
+    "paid", "to_first", "returned", "resisted", "history", "history_seat", "length", "play_cards",
+    "plays",
+)  # fmt: skip
+_GAME_FIELDS = (
+    "declarer", "previous", "attempts", "debt", "last_run", "first_run", "deals", "sudden_death",
+    "winner",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step did. Arrays over all B tables.
+
+    reward: `(B, 4) float32`, levels won by each seat's side in a deal that ended, else 0.
+    deal_over: `(B,) bool`, a deal ended. over: `(B,) bool`, the episode ended in this step.
+    order: `(B, 4) int8`, complete finishing order of a deal that ended, else -1.
+    """
+
+    reward: NDArray[np.float32]
+    deal_over: NDArray[np.bool_]
+    over: NDArray[np.bool_]
+    order: NDArray[np.int8]
+
+
+class Engine:
+    """B tables under one RuleSet.
+
+    Parameters: `num_tables` (B ≥ 1); `rules`; `seed`, from which with the table and the number of
+    the deal everything random follows; `episode`, `"deal"` or `"game"`; for deals `level` (a
+    character, or None for a random one each deal) and `previous`, whether a finishing order
+    precedes it and with it tribute: `"random"`, None, or `"half"` (one deal in two, the default);
+    `tables`, the numbers of the tables in random keys (default 0 … B-1).
+    """
+
+    def __init__(
+        self,
+        num_tables: int,
+        rules: RuleSet | None = None,
+        *,
+        seed: int = 0,
+        episode: str = "deal",
+        level: str | None = None,
+        previous: str | None = "half",
+        tables: NDArray[np.integer] | None = None,
+    ) -> None:
+        if not isinstance(num_tables, (int, np.integer)) or num_tables < 1:
+            raise GuandanError(f"num_tables is {num_tables!r}; a positive whole number is allowed")
+        if episode not in ("deal", "game"):
+            raise GuandanError(
+                f"episode is {episode!r}; allowed are 'deal' and 'game'"
+                f"{nearest(episode, ('deal', 'game'))}"
+            )
+        if previous not in ("half", "random", None):
+            raise GuandanError(f"previous is {previous!r}; allowed are 'half', 'random' and None")
+        self.num_tables = int(num_tables)
+        self.rules = rules if rules is not None else RuleSet.preset("default")
+        self.seed = int(seed) % 2**64
+        self.episode = episode
+        self.level = None if level is None else parse_rank(level)
+        self.previous = previous
+        self.state = State.fresh(self.num_tables)
+        self.state.table[:] = np.arange(num_tables) if tables is None else tables
+        self._lead_index, self._lead_masks = legality.beating_masks()
+        self.start(np.arange(self.num_tables))
+
+    def reset(self, seed: int | None = None) -> None:
+        """Begin anew at every table with deal 0, under another seed if one is given."""
+        tables = self.state.table.copy()
+        if seed is not None:
+            self.seed = int(seed) % 2**64
+        self.state = State.fresh(self.num_tables)
+        self.state.table[:] = tables
+        self.start(np.arange(self.num_tables))
+
+    # ------------------------------------------------------------------ starting
+
+    def start(self, tables: NDArray[np.integer]) -> None:
+        """Begin the next episode at some tables (indices), whatever they were doing."""
+        s = self.state
+        s.clear(tables, _GAME_FIELDS)
+        s.over[tables] = False
+        if self.episode == "game":
+            s.steps[tables] = RANKS.index(self.rules.start_level)
+            level = s.steps[tables, 0] if self.rules.fixed_level is None else None
+        else:
+            number = s.deal[tables] + 1
+            level = dealing.levels(self.seed, s.table[tables], number)
+            if self.level is not None:
+                level = np.full_like(level, self.level)
+            s.steps[tables] = level[:, None]
+            if self.previous is not None and self.rules.tribute:
+                order = dealing.previous_orders(
+                    self.seed, s.table[tables], number, half=self.previous == "half"
+                )
+                s.previous[tables] = order
+                s.declarer[tables] = np.where(order[:, 0] >= 0, order[:, 0] % 2, -1)
+        if level is None:
+            assert self.rules.fixed_level is not None
+            level = np.full(len(tables), RANKS.index(self.rules.fixed_level))
+            s.steps[tables] = 0
+        self._begin_deal(tables, level)
+
+    def _begin_deal(self, tables: NDArray[np.integer], level: NDArray[np.integer]) -> None:
+        """Deal the next deal at some tables at the given level ranks."""
+        s = self.state
+        s.clear(tables, _PLAY_FIELDS)
+        s.deal[tables] += 1
+        s.level[tables] = level
+        cards = dealing.deal(self.seed, s.table[tables], s.deal[tables])
+        s.hands[tables] = cards.hands
+        first = s.previous[tables, 0]
+        turned = dealing.turned(self.seed, s.table[tables], s.deal[tables])
+        if self.rules.first_lead == "heart_level":
+            turned = np.where(s.sudden_death[tables], turned, cards.first_heart(level))
+        s.leader[tables] = np.where(first >= 0, first, turned)
+        s.seat[tables] = s.leader[tables]
+        s.phase[tables] = Phase.PLAY
+        if self.rules.tribute:
+            tribute_phase.begin(s, self.rules, tables[first >= 0])
+        self._refresh_masks(tables)
+
+    def _refresh_masks(self, tables: NDArray[np.integer]) -> None:
+        """Compute the row masks of all four hands of some tables."""
+        s = self.state
+        s.hand_masks[tables] = legality.hand_masks(
+            s.hands[tables].reshape(-1, 2),
+            np.repeat(s.level[tables], 4),
+            flush_is_straight=self.rules.flush_straight_as_straight,
+        ).reshape(-1, 4, legality.MASK_WORDS)
+
+    # ------------------------------------------------------------------ acting
+
+    def packed_masks(self) -> NDArray[np.uint64]:
+        """Legal rows of the seat to act at every table, packed `(B, 36) uint64`; 0 when over."""
+        s = self.state
+        at = np.arange(self.num_tables)
+        masks = s.hand_masks[at, np.maximum(s.seat, 0)]
+        masks &= self._lead_masks[self._lead_index[s.level, s.lead]]
+        other = np.flatnonzero(s.phase != Phase.PLAY)
+        if other.size:
+            kinds, resist = tribute_phase.legal(s, self.rules, other)
+            masks[other] = kinds_to_rows(kinds)
+            asked = other[resist]
+            masks[asked] = 0
+            masks[asked, PASS // 64] |= np.uint64(1 << PASS % 64)
+            masks[asked, RESIST // 64] |= np.uint64(1 << RESIST % 64)
+        return masks
+
+    def masks(self) -> NDArray[np.int8]:
+        """Legal rows of the seat to act at every table, `(B, 2244) int8` of 0 and 1."""
+        return legality.unpack(self.packed_masks())
+
+    def decisions(
+        self,
+        tables: NDArray[np.integer] | None = None,
+        *,
+        packed_masks: NDArray[np.uint64] | None = None,
+    ) -> Decisions:
+        """The decisions pending at some tables (indices; default all that are not over)."""
+        chosen = np.flatnonzero(~self.state.over) if tables is None else np.asarray(tables)
+        packed = self.packed_masks() if packed_masks is None else packed_masks
+        return pending(self.state, self.rules, self.seed, packed[chosen], chosen)
+
+    def step(
+        self,
+        actions: NDArray[np.integer],
+        cards: NDArray[np.uint8] | None = None,
+        *,
+        packed_masks: NDArray[np.uint64] | None = None,
+    ) -> StepResult:
+        """Play row `actions[t]` at every table t that is not over (there it is ignored).
+
+        `cards` `(B, 54)`, if given, says which cards are played, else the engine chooses suits
+        (`suits.choose_cards`); all-zero rows of it leave the choice to the engine too.
+        `packed_masks` saves computing again what `packed_masks()` returned for this state. Raises
+        `IllegalActionError`, naming the first table at fault, and changes nothing.
+        """
+        s = self.state
+        actions = self._checked(actions, packed_masks)
+        live = np.flatnonzero(~s.over)
+        playing = live[s.phase[live] == Phase.PLAY]
+        bits = None if cards is None else self._checked_cards(actions, cards, playing)
+        s.history[live, s.length[live]] = actions[live]
+        s.history_seat[live, s.length[live]] = s.seat[live]
+        s.length[live] += 1
+        if len(playing) < len(live):
+            rest = live[s.phase[live] != Phase.PLAY]
+            tribute_phase.act(s, self.rules, rest, actions[rest])
+            self._refresh_masks(rest[s.phase[rest] == Phase.PLAY])
+        ended = self._play(playing, actions[playing], bits)
+        return self._finish(ended)
+
+    def _checked(
+        self, actions: NDArray[np.integer], packed: NDArray[np.uint64] | None
+    ) -> NDArray[np.int64]:
+        given = np.asarray(actions)
+        if given.shape != (self.num_tables,) or given.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"actions are {given.dtype} of shape {given.shape}; "
+                f"whole numbers of shape ({self.num_tables},) are allowed"
+            )
+        s = self.state
+        rows = given.astype(np.int64)
+        inside = (rows >= 0) & (rows < NUM_ACTIONS)
+        packed = self.packed_masks() if packed is None else packed
+        legal = inside & legality.is_set(packed, np.where(inside, rows, 0))
+        wrong = np.flatnonzero(~legal & ~s.over)
+        if wrong.size:
+            at = int(wrong[0])
+            raise IllegalActionError(self._why_not(at, int(given[at])))
+        return rows
+
+    def _why_not(self, at: int, row: int) -> str:
+        s = self.state
+        where = f"table {at}, seat {s.seat[at]}: action {row}"
+        if not 0 <= row < NUM_ACTIONS:
+            return f"{where} is not in the action table: 0 to {NUM_ACTIONS - 1} are"
+        pattern = table.Pattern(table.ROW_PATTERN[row]).name.lower().replace("_", " ")
+        phase = Phase(s.phase[at])
+        if phase is not Phase.PLAY:
+            reason = f"is not legal in the phase {phase.name.lower()}"
+        elif row == PASS:
+            reason = "is a pass, but this seat leads"
+        elif row >= FIRST_CARD:
+            reason = "belongs to tribute, which is over"
+        elif not legality.is_set(s.hand_masks[at, s.seat[at]][None], np.array([row]))[0]:
+            reason = "cannot be made from this hand"
+        else:
+            reason = f"does not beat action {s.lead[at]}"
+        return f"{where} ({pattern}) {reason}"
+
+    def _checked_cards(
+        self, actions: NDArray[np.int64], cards: NDArray[np.uint8], playing: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        given = np.asarray(cards)
+        if given.shape != (self.num_tables, 54) or given.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"cards are {given.dtype} of shape {given.shape}; "
+                f"counts of shape ({self.num_tables}, 54) are allowed"
+            )
+        s = self.state
+        hands = s.hands[playing, s.seat[playing]]
+        bits, wrong = match_cards(
+            hands,
+            actions[playing],
+            s.level[playing],
+            given[playing],
+            flush_is_straight=self.rules.flush_straight_as_straight,
+        )
+        if wrong.any():
+            at = int(playing[np.argmax(wrong)])
+            raise IllegalActionError(
+                f"table {at}, seat {s.seat[at]}: the cards given are not held, or do not make "
+                f"action {actions[at]}"
+            )
+        return bits
+
+    def _play(
+        self,
+        tables: NDArray[np.intp],
+        actions: NDArray[np.int64],
+        bits: NDArray[np.uint64] | None,
+    ) -> NDArray[np.intp]:
+        """Plays and passes at some tables; returns the tables whose deal is over."""
+        s = self.state
+        seats = s.seat[tables]
+        is_play = actions != PASS
+        ended = np.zeros(0, dtype=np.intp)
+        if is_play.any():
+            p, rows, who = tables[is_play], actions[is_play], seats[is_play]
+            hands = s.hands[p, who]
+            flush = self.rules.flush_straight_as_straight
+            if bits is None:
+                cards = choose_cards(hands, rows, s.level[p], flush_is_straight=flush)
+            else:
+                cards = bits[is_play]
+            hands = remove(hands, cards)
+            s.hands[p, who] = hands
+            s.played[p, who] = add(s.played[p, who], cards)
+            s.play_cards[p, s.plays[p]] = cards
+            s.plays[p] += 1
+            s.hand_masks[p, who] = legality.hand_masks(hands, s.level[p], flush_is_straight=flush)
+            s.lead[p], s.lead_seat[p] = rows, who
+            out = hands[:, 0] == 0
+            if out.any():
+                f, gone = p[out], who[out]
+                s.order[f, s.finished[f]] = gone
+                s.finished[f] += 1
+                s.active[f] &= ~(np.uint8(1) << gone.astype(np.uint8))
+                ended = f[SIDE_OUT[s.active[f]] | s.sudden_death[f]]
+        s.last[tables, seats] = actions
+        passes = np.where(is_play, 0, s.passes[tables] + 1)
+        s.passes[tables] = passes
+        active, leader = s.active[tables], s.lead_seat[tables]
+        s.seat[tables] = NEXT[active, seats]
+        leads = (active >> leader.astype(np.uint8)) & 1
+        trick_over = passes >= NUM_ACTIVE[active] - leads.astype(np.int8)
+        if trick_over.any():
+            e = tables[trick_over]
+            active, leader, leads = active[trick_over], leader[trick_over], leads[trick_over]
+            wind = (leader + 2) % 4 if self.rules.wind == "partner" else NEXT[active, leader]
+            s.seat[e] = np.where(leads == 1, leader, wind)
+            s.clear(e, ("lead", "lead_seat", "passes", "last"))
+        return ended
+
+    # ------------------------------------------------------------------ the end of a deal
+
+    def _finish(self, ended: NDArray[np.intp]) -> StepResult:
+        """Settle the deals that are over and begin the next ones."""
+        b = self.num_tables
+        result = StepResult(
+            np.zeros((b, 4), dtype=np.float32),
+            np.zeros(b, dtype=bool),
+            np.zeros(b, dtype=bool),
+            np.full((b, 4), -1, dtype=np.int8),
+        )
+        if not ended.size:
+            return result
+        s = self.state
+        order = promotion.complete_order(s.order[ended].astype(np.int64))
+        result.deal_over[ended] = True
+        result.order[ended] = s.order[ended] = order
+        side, levels = promotion.gains(self.rules, order)
+        levels = np.where(s.sudden_death[ended], 1, levels)
+        result.reward[ended] = np.where(_SEATS % 2 == side[:, None], 1, -1) * levels[:, None]
+        if self.episode == "deal":
+            s.winner[ended] = side
+            over = ended
+        else:
+            over, carry_on = self._settle(ended, order, side)
+            if carry_on.size:
+                s.previous[carry_on] = np.where(
+                    s.sudden_death[carry_on, None], -1, s.order[carry_on]
+                )
+                self._begin_deal(carry_on, self._next_level(carry_on))
+        s.over[over] = True
+        s.phase[over] = Phase.OVER
+        s.seat[over] = -1
+        s.hand_masks[over] = 0
+        result.over[over] = True
+        return result
+
+    def _settle(
+        self, ended: NDArray[np.intp], order: NDArray[np.int64], side: NDArray[np.int64]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Move the levels; returns the tables whose game is over, and the others."""
+        s = self.state
+        sudden = s.sudden_death[ended]
+        s.winner[ended[sudden]] = side[sudden]
+        s.deals[ended[sudden]] += 1
+        usual = ended[~sudden]
+        names = ("steps", "declarer", "attempts", "debt", "last_run", "first_run", "deals")
+        before = promotion.Standing(*(getattr(s, n)[usual].astype(np.int64) for n in names))
+        after, winner = promotion.settle(self.rules, before, order[~sudden])
+        for name in names:
+            getattr(s, name)[usual] = getattr(after, name)
+        if self.rules.max_deals is not None:
+            limit = (winner < 0) & (after.deals >= self.rules.max_deals)
+            if self.rules.at_limit == "sudden_death":
+                s.sudden_death[usual[limit]] = True
+            else:
+                judged = promotion.limit_winner(self.rules, before, after)
+                winner = np.where(limit, judged, winner)
+        s.winner[usual] = winner
+        over = s.winner[ended] >= 0
+        return ended[over], ended[~over]
+
+    def _next_level(self, tables: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Rank of the next deal's level at some tables."""
+        s = self.state
+        if self.rules.fixed_level is not None:
+            return np.full(len(tables), RANKS.index(self.rules.fixed_level))
+        level = s.steps[tables, s.declarer[tables]].astype(np.int64) % 13
+        return np.where(s.sudden_death[tables], promotion.ACE, level)
