@@ -28,7 +28,7 @@ Reordering the table breaks every trained agent and every record: it is versione
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import combinations_with_replacement
 from typing import NamedTuple
@@ -158,18 +158,18 @@ ROWS: tuple[Row, ...] = tuple(_rows())
 assert len(ROWS) == NUM_ACTIONS
 
 
-def _frozen(values: list[object], dtype: type) -> NDArray[np.int8]:
-    array = np.array(values, dtype=dtype)
+def _frozen(values: Sequence[object]) -> NDArray[np.int8]:
+    array = np.array(values, dtype=np.int8)
     array.setflags(write=False)
     return array
 
 
-ROW_PATTERN = _frozen([r.pattern for r in ROWS], np.int8)
-ROW_KEY = _frozen([r.key for r in ROWS], np.int8)
-ROW_WILDS = _frozen([r.wilds for r in ROWS], np.int8)
-ROW_NATURALS = _frozen([r.naturals for r in ROWS], np.int8)
-ROW_WILD_AS = _frozen([r.wild_as for r in ROWS], np.int8)
-ROW_SUIT = _frozen([r.suit for r in ROWS], np.int8)
+ROW_PATTERN = _frozen([r.pattern for r in ROWS])
+ROW_KEY = _frozen([r.key for r in ROWS])
+ROW_WILDS = _frozen([r.wilds for r in ROWS])
+ROW_NATURALS = _frozen([r.naturals for r in ROWS])
+ROW_WILD_AS = _frozen([r.wild_as for r in ROWS])
+ROW_SUIT = _frozen([r.suit for r in ROWS])
 ROW_SIZE: NDArray[np.int8] = ROW_NATURALS.sum(axis=1, dtype=np.int8) + ROW_WILDS
 ROW_SIZE.setflags(write=False)
 
@@ -222,6 +222,5 @@ def beats(level: int, lead: int) -> NDArray[np.bool_]:
     strength = STRENGTH[level]
     higher = strength > strength[lead]
     same = (ROW_PATTERN == ROW_PATTERN[lead]) & ~IS_BOMB
-    if IS_BOMB[lead]:
-        return IS_BOMB & higher
-    return IS_BOMB | (same & higher & IS_PLAY)
+    rows: NDArray[np.bool_] = IS_BOMB & higher if IS_BOMB[lead] else IS_BOMB | (same & higher)
+    return rows & IS_PLAY

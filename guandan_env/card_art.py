@@ -89,8 +89,15 @@ def card_face(card: str, wild: bool, width: int, height: int) -> Image.Image:
     rank = "10" if card[1] == "T" else card[1]
     color = RED if card[0] in "HD" else BLACK
     size = round(width * (0.31 if rank == "10" else 0.4))
-    draw.text((index_x, height * 0.15), rank, color, font(size), anchor="mm",
-              stroke_width=max(round(width / 80), 0), stroke_fill=color)
+    draw.text(
+        (index_x, height * 0.15),
+        rank,
+        color,
+        font(size),
+        anchor="mm",
+        stroke_width=max(round(width / 80), 0),
+        stroke_fill=color,
+    )
     draw_suit(draw, card[0], (index_x, height * 0.38), height * 0.155)
     draw_suit(draw, card[0], (width * 0.64, height * 0.66), height * 0.4)
     if wild:

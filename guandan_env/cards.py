@@ -124,9 +124,7 @@ def remove(hand: Bits, cards: Bits) -> Bits:
 def add(hand: Bits, cards: Bits) -> Bits:
     """Hands `(…, 2)` with some cards `(…, 2)` more (never more than two of a kind)."""
     one, two = hand[..., 0], hand[..., 1]
-    return np.stack(
-        [one | cards[..., 0], two | cards[..., 1] | (one & cards[..., 0])], axis=-1
-    )
+    return np.stack([one | cards[..., 0], two | cards[..., 1] | (one & cards[..., 0])], axis=-1)
 
 
 def single_card(kinds: NDArray[np.integer]) -> Bits:

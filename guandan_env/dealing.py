@@ -26,7 +26,8 @@ class Dealt:
 
     def first_heart(self, levels: Int) -> NDArray[np.int64]:
         """The seat `(n,)` that was dealt a heart of the level rank first."""
-        return np.argmax(self.sequence == (4 * levels + 1)[:, None], axis=1) % 4
+        seat: NDArray[np.int64] = np.argmax(self.sequence == (4 * levels + 1)[:, None], axis=1) % 4
+        return seat
 
 
 def deal(seed: int, tables: Int, deals: Int) -> Dealt:

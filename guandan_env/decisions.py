@@ -121,9 +121,7 @@ def pending(
     history[last] = -1
     paid[phase == Phase.PAY] = -1
     returned[phase == Phase.RETURN] = -1
-    key = randomness.key(
-        seed, s.table[tables], s.deal[tables], randomness.DECISION, seat, length
-    )
+    key = randomness.key(seed, s.table[tables], s.deal[tables], randomness.DECISION, seat, length)
     return Decisions(
         rules=rules,
         index=np.asarray(tables, dtype=np.int64),

@@ -28,7 +28,7 @@ _ACTIVE = np.arange(16)
 # [active seats as bits, seat]: the next seat with cards after it.
 NEXT = np.array(
     [
-        [next((s % 4 for s in range(seat + 1, seat + 5) if mask >> s % 4 & 1), -1) for seat in _SEATS]
+        [next((s % 4 for s in range(i + 1, i + 5) if mask >> s % 4 & 1), -1) for i in range(4)]
         for mask in range(16)
     ],
     dtype=np.int8,
@@ -399,7 +399,7 @@ class Engine:
             if self.rules.at_limit == "sudden_death":
                 s.sudden_death[usual[limit]] = True
             else:
-                judged = promotion.limit_winner(self.rules, before, after)
+                judged = promotion.limit_winner(self.rules, after)
                 winner = np.where(limit, judged, winner)
         s.winner[usual] = winner
         over = s.winner[ended] >= 0

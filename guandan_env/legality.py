@@ -66,7 +66,8 @@ def straight_flushes(naturals: U64, wilds: U64) -> U64:
     four = c1 & c2
     three = four | ((c1 ^ c2) & s2)
     made = np.where(wilds == 0, four & s2, np.where(wilds == 1, four, three))
-    return made & WINDOWS
+    windows: U64 = made & WINDOWS
+    return windows
 
 
 def _transpose(words: U64) -> None:
@@ -146,9 +147,7 @@ def _needs_by_size() -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     return groups
 
 
-def hand_masks(
-    hands: Bits, levels: NDArray[np.integer], *, flush_is_straight: bool = False
-) -> U64:
+def hand_masks(hands: Bits, levels: NDArray[np.integer], *, flush_is_straight: bool = False) -> U64:
     """Rows that hands `(n, 2)` can make at levels `(n,)`, whatever the lead: `(n, 36)` packed.
 
     Bit r % 64 of word r // 64 is row r. The pass row is always set, card and resist rows never.
@@ -187,7 +186,8 @@ def unpack(packed: U64) -> NDArray[np.int8]:
 def is_set(packed: U64, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Whether row `rows[i]` is in packed mask i: `(n,)`. Rows must be in range."""
     words = packed[np.arange(len(rows)), rows >> 6]
-    return ((words >> (rows & 63).astype(np.uint64)) & _u(1)).astype(bool)
+    bits: NDArray[np.bool_] = ((words >> (rows & 63).astype(np.uint64)) & _u(1)).astype(bool)
+    return bits
 
 
 @cache
@@ -229,9 +229,11 @@ def select(packed: U64, nth: NDArray[np.integer]) -> NDArray[np.int64]:
         left = left - np.where(above, count, 0)
         position += np.where(above, _u(width), _u(0))
         bits = np.where(above, bits >> _u(width), low)
-    return 64 * word + position.astype(np.int64)
+    row: NDArray[np.int64] = 64 * word + position.astype(np.int64)
+    return row
 
 
 def count(packed: U64) -> NDArray[np.int64]:
     """Number of rows in each packed mask `(n, 36)`."""
-    return np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+    number: NDArray[np.int64] = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+    return number

@@ -6,7 +6,7 @@ count goes on (13 is the second round's 2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def complete_order(order: Int) -> Int:
     out, the fourth is last. Orders with a single finisher stay as they are (sudden death).
     """
     order = order.copy()
-    double = (order[:, 1] >= 0) & ((order[:, 0] + order[:, 1]) % 2 == 0)
+    double = (order[:, 1] >= 0) & _is_double(order)
     order[:, 2] = np.where(double, (order[:, 0] + 3) % 4, order[:, 2])
     order[:, 3] = np.where(double, (order[:, 0] + 1) % 4, order[:, 3])
     three = (order[:, 2] >= 0) & ~double
@@ -78,80 +78,85 @@ def settle(rules: RuleSet, standing: Standing, order: Int) -> tuple[Standing, In
     """
     n = np.arange(len(order))
     winner, promotion = gains(rules, order)
-    steps, attempts, debt = standing.steps.copy(), standing.attempts.copy(), standing.debt.copy()
-    last_run, first_run = standing.last_run.copy(), standing.first_run.copy()
-    own = steps[n, winner]
-    double = (order[:, 0] + order[:, 1]) % 2 == 0
-    partner_last = (order[:, 0] + order[:, 3]) % 2 == 0
     won = np.full(len(order), -1, dtype=np.int64)
-    declarer = standing.declarer
+    change = np.zeros_like(standing.steps)
+    change[n, winner] = promotion
+    new = replace(standing, declarer=winner, deals=standing.deals + 1)
     if rules.fixed_level is not None:
-        steps[n, winner] += promotion
-    else:
-        passed = np.zeros(len(order), dtype=bool)
-        if rules.ace == "pass":
-            manner = double if rules.ace_pass == "double_down" else ~partner_last
-            passed = (declarer == winner) & (own == ACE) & manner
-        change = np.zeros_like(steps)
-        change[n, winner] = promotion
-        if rules.streaks:
-            is_first = np.arange(4) == order[:, :1]
-            is_last = np.arange(4) == order[:, 3:]
-            is_last |= double[:, None] & (np.arange(4) == order[:, 2:3])
-            first_run = np.where(is_first, first_run + 1, 0)
-            last_run = np.where(is_last, last_run + 1, 0)
-            bonus = np.maximum(0, first_run - 2)
-            loss = np.maximum(0, last_run - 2)
-            change += bonus[:, :2] + bonus[:, 2:]
-            change -= np.where(steps == ACE, 0, loss[:, :2] + loss[:, 2:])
-            repaid = np.minimum(np.maximum(change, 0), debt)
-            debt -= repaid
-            change -= repaid
-        target = _cap(rules, steps, steps + change)
-        debt += np.maximum(0, -target)
-        target = np.maximum(target, 0)
-        if rules.surplus_demotes:
-            surplus = np.where(own < ACE, np.maximum(0, own + promotion - ACE), 0)
-            surplus = np.where(target[n, winner] == ACE, surplus, 0)
-            target[n, 1 - winner] = np.maximum(0, target[n, 1 - winner] - surplus)
-        steps = target
-        if rules.ace == "pass":
-            won = np.where(passed, winner, won)
-            steps[n[passed], winner[passed]] = PASSED_ACE
-        elif rules.ace == "reach":
-            won = np.where(steps[n, winner] >= ACE, winner, won)
-        if rules.ace_attempts is not None and rules.ace == "pass":
-            side = np.maximum(declarer, 0)
-            failed = (declarer >= 0) & (standing.steps[n, side] == ACE) & ~passed
-            if rules.ace_attempt_counts == "partner_last":
-                failed &= (winner == declarer) & partner_last
-            attempts[n[failed], side[failed]] += 1
-            back = attempts >= rules.ace_attempts
-            steps = np.where(back, RANKS.index(rules.ace_reset), steps)
-            attempts = np.where(back | (steps != ACE), 0, attempts)
-    new = Standing(steps, winner, attempts, debt, last_run, first_run, standing.deals + 1)
+        new.steps = standing.steps + change
+        return new, won
+    # First the test at A, then who falls back from it; neither side moves by this deal's gain.
+    declarer = np.maximum(standing.declarer, 0)
+    at_ace = (standing.declarer >= 0) & (standing.steps[n, declarer] == ACE)
+    partner_last = (order[:, 0] + order[:, 3]) % 2 == 0
+    manner = _is_double(order) if rules.ace_pass == "double_down" else ~partner_last
+    passed = at_ace & (declarer == winner) & manner & (rules.ace == "pass")
+    attempts = standing.attempts.copy()
+    back = np.zeros_like(attempts, dtype=bool)
+    if rules.ace == "pass" and rules.ace_attempts is not None:
+        failed = at_ace & ~passed
+        if rules.ace_attempt_counts == "partner_last":
+            failed &= (winner == declarer) & partner_last
+        attempts[n[failed], declarer[failed]] += 1
+        back = attempts >= rules.ace_attempts
+    change[n[passed], winner[passed]] = 0
+    debt = standing.debt.copy()
+    if rules.streaks:
+        change += _streak_changes(standing, new, order)
+        still = back.copy()
+        still[n[passed], winner[passed]] = True
+        change[still] = 0
+        repaid = np.minimum(np.maximum(change, 0), debt)
+        debt -= repaid
+        change -= repaid
+    steps = _cap(rules, standing.steps, standing.steps + change)
+    debt += np.maximum(0, -steps)
+    steps = np.maximum(steps, 0)
+    steps = np.where(back, RANKS.index(rules.ace_reset), steps)
+    if rules.surplus_demotes:
+        own = standing.steps[n, winner]
+        arrived = (own < ACE) & (steps[n, winner] == ACE)
+        surplus = np.where(arrived, own + change[n, winner] - ACE, 0)
+        steps[n, 1 - winner] = np.maximum(0, steps[n, 1 - winner] - surplus)
+    if rules.ace == "reach":
+        won = np.where(steps[n, winner] >= ACE, winner, won)
+    won = np.where(passed, winner, won)
+    steps[n[passed], winner[passed]] = PASSED_ACE
+    new.steps, new.debt = steps, debt
+    new.attempts = np.where(back | (steps != ACE), 0, attempts)
     return new, won
 
 
-def limit_winner(rules: RuleSet, before: Standing, after: Standing) -> Int:
+def _is_double(order: Int) -> NDArray[np.bool_]:
+    """Whether the first two are partners (双下)."""
+    return (order[:, 0] + order[:, 1]) % 2 == 0
+
+
+def _streak_changes(before: Standing, after: Standing, order: Int) -> Int:
+    """Levels `(n, 2)` gained and lost by runs of first and last places; counts them in `after`."""
+    seats = np.arange(4)
+    is_first = seats == order[:, :1]
+    is_last = (seats == order[:, 3:]) | (_is_double(order)[:, None] & (seats == order[:, 2:3]))
+    after.first_run = np.where(is_first, before.first_run + 1, 0)
+    after.last_run = np.where(is_last, before.last_run + 1, 0)
+    bonus = np.maximum(0, after.first_run - 2)
+    loss = np.maximum(0, after.last_run - 2)
+    lost = np.where(before.steps == ACE, 0, loss[:, :2] + loss[:, 2:])
+    return bonus[:, :2] + bonus[:, 2:] - lost
+
+
+def limit_winner(rules: RuleSet, standing: Standing) -> Int:
     """Who wins a game that has reached its deal limit, under `at_limit="higher"`.
 
-    `(n,)`: a side, `DRAW`, or -1 where the game goes on into overtime.
+    `(n,)`: a side, `DRAW`, or -1 where the game goes on into overtime, until levels differ.
     """
-    ahead = np.where(after.steps[:, 0] > after.steps[:, 1], 0, 1)
-    level = after.steps[:, 0] == after.steps[:, 1]
-    winner = after.declarer
+    ahead = np.where(standing.steps[:, 0] > standing.steps[:, 1], 0, 1)
+    level = standing.steps[:, 0] == standing.steps[:, 1]
+    winner = standing.declarer
     tie = {
         "last_first": winner,
         "non_declarer": 1 - winner,
         "draw": np.full_like(winner, DRAW),
         "overtime": np.full_like(winner, -1),
     }[rules.at_limit_tie]
-    result = np.where(level, tie, ahead)
-    if rules.at_limit_tie == "overtime" and rules.max_deals is not None:
-        # In overtime the first side that is promoted wins.
-        overtime = before.deals >= rules.max_deals
-        promoted = after.steps > before.steps
-        first_promoted = np.where(promoted[:, 0], 0, np.where(promoted[:, 1], 1, -1))
-        result = np.where(overtime, first_promoted, result)
-    return result
+    return np.where(level, tie, ahead)

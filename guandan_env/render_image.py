@@ -28,7 +28,5 @@ def render_image(scene: Scene, width: int = 960, height: int = 720) -> NDArray[n
     except ModuleNotFoundError as error:
         if error.name != "PIL":
             raise
-        raise ImportError(
-            "drawing an image needs Pillow: pip install 'guandan[render]'"
-        ) from error
+        raise ImportError("drawing an image needs Pillow: pip install 'guandan[render]'") from error
     return np.asarray(draw_table(scene, width, height), dtype=np.uint8)

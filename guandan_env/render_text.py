@@ -12,6 +12,7 @@ from guandan_env.scene import PLACE_NAMES, SIDE_NAMES, Scene, SeatView, group_by
 
 WIDTH = 78
 SIDE_WIDTH = 17
+NAME_WIDTH = 50
 TABLE_TOP = 6
 TABLE_HEIGHT = 17
 
@@ -55,8 +56,11 @@ def render_text(scene: Scene, color: bool = False) -> str:
 def _draw_header(canvas: _Canvas, scene: Scene) -> None:
     title = " · ".join(part for part in (scene.title, scene.phase) if part)
     canvas.left(0, [(title, BOLD)], 0)
-    canvas.right(0, [("level ", PLAIN), (scene.level, BOLD), ("  wild ", PLAIN),
-                     *_card(scene.wild, scene)], 0)
+    canvas.right(
+        0,
+        [("level ", PLAIN), (scene.level, BOLD), ("  wild ", PLAIN), *_card(scene.wild, scene)],
+        0,
+    )
     for side, name in enumerate(SIDE_NAMES):
         spans = [(f"seats {name}  level ", PLAIN), (scene.levels[side], BOLD)]
         if scene.declarer == side:
@@ -83,16 +87,22 @@ def _status(view: SeatView) -> str:
     return f"{view.count} card{'' if view.count == 1 else 's'}"
 
 
-def _name(view: SeatView) -> Span:
-    return (f"▶ {view.name} ◀", TURN) if view.to_act else (view.name, BOLD)
+def _name(view: SeatView, columns: int) -> Span:
+    marker, style = ("▶ ", TURN) if view.to_act else ("", BOLD)
+    name = marker + view.name
+    if _width([(name, style)]) <= columns:
+        return (name, style)
+    while _width([(name, style)]) >= columns:
+        name = name[:-1]
+    return (name + "…", style)
 
 
 def _name_plate(view: SeatView) -> list[Span]:
-    return [_name(view), (f"  seat {view.seat} · {_status(view)}", PLAIN)]
+    return [_name(view, NAME_WIDTH), (f"  seat {view.seat} · {_status(view)}", PLAIN)]
 
 
 def _side_plate(view: SeatView) -> list[list[Span]]:
-    return [[_name(view)], [(f"{view.seat} · {_status(view)}", PLAIN)]]
+    return [[_name(view, SIDE_WIDTH)], [(f"{view.seat} · {_status(view)}", PLAIN)]]
 
 
 def _rank_group(group: tuple[str, ...], wild: str) -> list[Span]:

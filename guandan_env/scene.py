@@ -32,7 +32,8 @@ class SeatView:
         to_act: Whether the seat is to decide.
 
     Raises:
-        StateError: A seat, place or count out of range, or a count that contradicts the cards.
+        StateError: A seat, place or count out of range, a count that contradicts the cards, or
+            a text with line breaks or control characters.
         CardError: A card that does not exist.
     """
 
@@ -50,6 +51,7 @@ class SeatView:
             raise StateError(f"seat {self.seat!r}: seats are 0 to 3")
         if self.place is not None and self.place not in range(1, 5):
             raise StateError(f"place {self.place!r} of seat {self.seat}: it is 1 to 4, or None")
+        _refuse_unprintable(self.name, self.action)
         for card in (*(self.cards or ()), *self.action_cards):
             parse_card(card)
         if self.cards is not None:
@@ -78,7 +80,8 @@ class Scene:
         message: Further lines to show with the table.
 
     Raises:
-        StateError: Seats out of order, or a declarer or leader out of range.
+        StateError: Seats out of order, a declarer or leader out of range, or a text with line
+            breaks or control characters.
         CardError: A level that is no rank.
     """
 
@@ -93,6 +96,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         parse_rank(self.level)
+        _refuse_unprintable(*self.levels, self.phase, self.title, *self.message)
         if len(self.levels) != 2:
             raise StateError(f"levels {self.levels!r}: there is one for each of the two sides")
         if [view.seat for view in self.seats] != [0, 1, 2, 3]:
@@ -110,8 +114,15 @@ class Scene:
         return KIND_NAMES[wild_kind(parse_rank(self.level))]
 
 
+def _refuse_unprintable(*texts: str) -> None:
+    # A name comes from outside, and an escape sequence in it would reach the terminal.
+    for text in texts:
+        if not text.isprintable():
+            raise StateError(f"{text!r} has line breaks or control characters; only text is shown")
+
+
 def group_by_rank(cards: Iterable[str], level: str) -> list[tuple[str, ...]]:
-    """Cards grouped by rank, high to low in level order (RULES 3); in a group, wilds come first.
+    """Cards grouped by rank, high to low in level order (RULES 3.1); in a group, wilds come first.
 
     The small and the big joker are groups of their own. Suits follow the order S, H, C, D.
     """

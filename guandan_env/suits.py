@@ -80,7 +80,8 @@ def _wild_cards(rows: NDArray[np.integer], levels: NDArray[np.integer]) -> Bits:
 def _suits_of(one: U64, two: U64, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     shift = 4 * ranks.astype(np.uint64)
     code = ((one >> shift) & _u(15)) | (((two >> shift) & _u(15)) << _u(4))
-    return code.astype(np.int64)
+    suits: NDArray[np.int64] = code.astype(np.int64)
+    return suits
 
 
 def _put(cards: Bits, ways: NDArray[np.uint8], ranks: NDArray[np.int64]) -> None:
@@ -98,7 +99,7 @@ def choose_cards(
 ) -> Bits:
     """Cards `(n, 2)` that leave hands `(n, 2)` for legal play rows `(n,)` at levels `(n,)`."""
     one, two, held_wilds = split_wilds(hands, levels)
-    cards = ROW_FIXED[rows] | _wild_cards(rows, levels)
+    cards: Bits = ROW_FIXED[rows] | _wild_cards(rows, levels)
     ways, _ = _ways()
     takes, ranks = ROW_TAKES[rows], ROW_RANKS[rows]
     # All five cards of a plain straight must share a suit for it to be a flush.
@@ -157,7 +158,8 @@ def _search(
         score[_PLAIN_STRAIGHT[rows[item]] & (shared & 15 != 0)] = -1
     best = np.maximum.reduceat(score * 2048 + (2047 - trial), starts)
     chosen = starts + (2047 - best % 2048)
-    return cards[chosen] | ROW_FIXED[rows] | _wild_cards(rows, levels)
+    taken: Bits = cards[chosen] | ROW_FIXED[rows] | _wild_cards(rows, levels)
+    return taken
 
 
 def match_cards(

@@ -1,4 +1,4 @@
-"""Cards that may be paid (进贡) and returned (还牌), as sets of kinds: bit k is kind k (RULES 6)."""
+"""Cards that may be paid (进贡) and returned (还牌), as sets: bit k is kind k (RULES 6)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def payable(hands: Bits, levels: NDArray[np.integer]) -> U64:
     sets = _by_order()[levels, :15]
     held = sets & hands[:, 0, None]
     top = 14 - np.argmax(held[:, ::-1] != 0, axis=1)
-    return held[np.arange(len(hands)), top]
+    kinds: U64 = held[np.arange(len(hands)), top]
+    return kinds
 
 
 def returnable(
@@ -81,7 +82,8 @@ def returnable(
     held = hands[:, 0] & ~(given & ~hands[:, 1])
     fallback = _by_order()[levels] & held[:, None]
     lowest = fallback[np.arange(len(hands)), np.argmax(fallback != 0, axis=1)]
-    return np.where(held & eligible != 0, held & eligible, lowest)
+    kinds: U64 = np.where(held & eligible != 0, held & eligible, lowest)
+    return kinds
 
 
 def big_jokers(hands: Bits) -> NDArray[np.int64]:

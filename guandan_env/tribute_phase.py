@@ -55,10 +55,8 @@ def begin(s: State, rules: RuleSet, tables: Tables) -> None:
     s.seat[paying] = s.payers[paying, 0]
 
 
-def legal(
-    s: State, rules: RuleSet, tables: Tables
-) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Kinds that may be chosen `(n,)` at tables not in play, and where resisting is the question."""
+def legal(s: State, rules: RuleSet, tables: Tables) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Kinds that may be chosen at tables not in play, and where resisting is the question."""
     phase, seat = s.phase[tables], s.seat[tables]
     kinds = np.zeros(len(tables), dtype=np.uint64)
     hands = s.hands[tables, np.maximum(seat, 0)]
@@ -137,9 +135,7 @@ def _pay(
 
 def _pair_up(s: State, rules: RuleSet, tables: Tables) -> None:
     """Both losers have paid: who gets which card, and who leads."""
-    place = np.stack(
-        [tribute.place_of(s.paid[tables, i], s.level[tables]) for i in (0, 1)], axis=1
-    )
+    place = np.stack([tribute.place_of(s.paid[tables, i], s.level[tables]) for i in (0, 1)], axis=1)
     tie = place[:, 0] == place[:, 1]
     higher = np.where(place[:, 1] > place[:, 0], 1, 0)
     s.to_first[tables] = 0 if rules.tribute_pairing == "seat" else higher

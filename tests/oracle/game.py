@@ -39,12 +39,11 @@ from dataclasses import dataclass
 
 from . import tribute
 from .cards import RANKS, canonical, remove, wild_of
-from .plays import Claim, beats, choose_cards, exact_plays, legal_claims
+from .plays import Claim, choose_cards, exact_plays, legal_claims
 from .promotion import Standing, promotion_of
 
 PASS = ("pass",)
 RESIST = ("resist",)
-PHASES = ("resist", "pay", "choose", "return", "play", "over")
 
 
 @dataclass(frozen=True)

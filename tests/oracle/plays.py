@@ -125,16 +125,22 @@ def wilds_of(claim: Claim) -> int:
     return size_of(claim) - sum(count for _, count in claim[2])
 
 
-def holds(claim: Claim, hand: list[str], level: str) -> bool:
-    """Whether the hand has the cards for a claim, the rule about flushes left aside."""
-    naturals, wilds = split_wilds(hand, level)
-    if wilds_of(claim) > wilds:
-        return False
-    suit = claim[4]
-    if suit:
-        return all(suit + rank in naturals for rank, _ in claim[2])
-    ranks = Counter(rank_of(card) for card in naturals)
-    return all(ranks[rank] >= count for rank, count in claim[2])
+class Holding:
+    """A hand counted once: its natural cards, its ranks without the wilds, and its wilds."""
+
+    def __init__(self, hand: list[str], level: str) -> None:
+        naturals, self.wilds = split_wilds(hand, level)
+        self.naturals = set(naturals)
+        self.ranks = Counter(rank_of(card) for card in naturals)
+
+    def has(self, claim: Claim) -> bool:
+        """Whether the cards for a claim are held, the rule about flushes left aside."""
+        if wilds_of(claim) > self.wilds:
+            return False
+        suit = claim[4]
+        if suit:
+            return all(suit + rank in self.naturals for rank, _ in claim[2])
+        return all(self.ranks[rank] >= count for rank, count in claim[2])
 
 
 def is_accidental_flush(claim: Claim, cards: list[str], options: object | None) -> bool:
@@ -153,7 +159,7 @@ def exact_plays(
 
     Without options, five cards of one suit are never a plain straight.
     """
-    if not holds(claim, hand, level):
+    if not Holding(hand, level).has(claim):
         return []
     suit = claim[4]
     naturals = canonical(split_wilds(hand, level)[0])
@@ -201,10 +207,11 @@ def beats(claim: Claim, lead: Claim, level: str) -> bool:
 
 def legal_claims(hand: list[str], level: str, lead: Claim | None, options: object) -> set[Claim]:
     """The claims a hand can make, as a lead or over another claim; passing is not among them."""
+    holding = Holding(hand, level)
     return {
         claim
         for claim in ALL_CLAIMS[level]
-        if holds(claim, hand, level)
+        if holding.has(claim)
         and (lead is None or beats(claim, lead, level))
         and (claim[0] != "Straight" or exact_plays(claim, hand, level, options))
     }

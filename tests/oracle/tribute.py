@@ -80,7 +80,7 @@ def receivers_of(
     """Payer to receiver. ``picked`` is the payer whose card the first player chose, if it did."""
     first, second = order[:2]
     if len(paid) == 1:
-        return {payer: first for payer in paid}
+        return dict.fromkeys(paid, first)
     to_first = following(first)
     if options.tribute_pairing == "rank":
         higher = higher_payer(paid, level)

@@ -1,0 +1,180 @@
+"""Agents by name: the one grammar of specs, and what it makes.
+
+A spec is `kind[:target][?key=value&…]`. The kind is a registered name, else a Python module, with
+the class in it as target, found from the current folder: `greedy`, `my_bot:MyBot?depth=2`. What
+follows the first colon is the target, so it may be a Windows path or another spec. Options begin
+at the first question mark. In a target or an option `%3F` stands for a question mark, `%26` for
+an ampersand, `%25` for a percent sign. Option values are numbers, `true`, `false` or text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from guandan_env.decisions import Agent
+from guandan_env.errors import GuandanError, nearest
+
+
+class AgentError(GuandanError):
+    """A spec that names no agent, or an agent that does not do what an agent must."""
+
+
+class Kind(NamedTuple):
+    """Where a registered agent lives (`module:Class`), and what it is in a few words."""
+
+    target: str
+    summary: str
+
+
+KINDS: dict[str, Kind] = {
+    "random": Kind("agents.random_bot:Random", "any legal action, each as likely as the others"),
+    "greedy": Kind("agents.greedy:Greedy", "the yardstick: low cards first, bombs when it must"),
+}
+
+Value = int | float | bool | str
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A parsed spec: `str(spec)` is its canonical text, and `parse` of that gives it back."""
+
+    kind: str
+    target: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        text = self.kind + (":" + _escape(self.target) if self.target else "")
+        options = "&".join(
+            _escape(key).replace("=", "%3D") + "=" + _escape(value) for key, value in self.options
+        )
+        return text + ("?" + options if options else "")
+
+
+def parse(text: str) -> Spec:
+    """The parts of a spec; `AgentError` where the text is none."""
+    if not isinstance(text, str) or not text.strip():
+        raise AgentError(f"{text!r} is no agent; {_allowed()}")
+    front, mark, tail = text.partition("?")
+    kind, colon, target = front.partition(":")
+    if not kind or (colon and not target):
+        raise AgentError(f"{text!r}: an agent is written kind[:target][?key=value&…]; {_allowed()}")
+    options = []
+    for pair in tail.split("&") if mark else ():
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise AgentError(
+                f"{text!r}: {pair!r} is no option; after '?' come options key=value with '&' "
+                "between (a question mark that is meant is written %3F)"
+            )
+        options.append((unquote(key), unquote(value)))
+    names = [key for key, _ in options]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise AgentError(f"{text!r}: the option {twice!r} is given twice")
+    return Spec(kind, unquote(target), tuple(options))
+
+
+def make(spec: str | Spec) -> Agent:
+    """The agent that a spec names; `AgentError` for an unknown kind, module, class or option."""
+    parsed = spec if isinstance(spec, Spec) else parse(spec)
+    factory = _find(parsed)
+    options = {key: _value(text) for key, text in parsed.options}
+    _check_options(parsed, factory, set(options))
+    try:
+        agent = factory(**options)
+    except GuandanError:
+        raise
+    except Exception as error:
+        raise AgentError(f"agent '{parsed}' cannot be made: {_why(error)}") from error
+    if not isinstance(agent, Agent):
+        lacks = [member for member in ("name", "reset", "act") if not hasattr(agent, member)]
+        raise AgentError(f"agent '{parsed}' lacks {', '.join(lacks)}: an agent has all three")
+    return agent
+
+
+def describe() -> dict[str, str]:
+    """Registered kinds, each with what it is in a few words."""
+    return {name: kind.summary for name, kind in KINDS.items()}
+
+
+def _find(spec: Spec) -> Callable[..., object]:
+    """The class that makes the agent."""
+    if spec.kind in KINDS:
+        if spec.target:
+            raise AgentError(f"agent '{spec}': {spec.kind!r} takes no target {spec.target!r}")
+        module, _, name = KINDS[spec.kind].target.partition(":")
+        registered: Callable[..., object] = getattr(importlib.import_module(module), name)
+        return registered
+    if not spec.target:
+        raise AgentError(f"unknown agent {spec.kind!r}{nearest(spec.kind, KINDS)}; {_allowed()}")
+    module = _import_from_here(spec)
+    found = getattr(module, spec.target, None)
+    if not callable(found):
+        classes = [n for n, v in vars(module).items() if inspect.isclass(v)]
+        raise AgentError(
+            f"agent '{spec}': the module {spec.kind!r} has no class {spec.target!r}"
+            f"{nearest(spec.target, classes)}; it has {', '.join(classes) or 'none'}"
+        )
+    return found
+
+
+def _import_from_here(spec: Spec) -> object:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(spec.kind)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if spec.kind != missing and not spec.kind.startswith(missing + "."):
+            raise AgentError(f"agent '{spec}' cannot be imported: {_why(error)}") from error
+        raise AgentError(
+            f"unknown agent {str(spec)!r}{nearest(spec.kind, KINDS)}; {_allowed()}; "
+            f"there is no module {spec.kind!r} in {here}"
+        ) from error
+    except Exception as error:  # whatever the user's module raises
+        raise AgentError(f"agent '{spec}' cannot be imported: {_why(error)}") from error
+
+
+def _check_options(spec: Spec, factory: Callable[..., object], given: set[str]) -> None:
+    parameters = inspect.signature(factory).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    allowed = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for name in sorted(given - set(allowed)):
+        raise AgentError(
+            f"agent '{spec}': unknown option {name!r}{nearest(name, allowed)}; "
+            f"allowed: {', '.join(allowed) or 'none'}"
+        )
+
+
+def _value(text: str) -> Value:
+    if text in ("true", "false"):
+        return text == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _escape(text: str) -> str:
+    for sign, code in (("%", "%25"), ("?", "%3F"), ("&", "%26")):
+        text = text.replace(sign, code)
+    return text
+
+
+def _why(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _allowed() -> str:
+    return f"allowed are {', '.join(KINDS)}, or module:Class of your own in the current folder"

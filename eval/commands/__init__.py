@@ -1,0 +1,1 @@
+"""Subcommands of `guandan` that play matches and compare agents."""

@@ -1,0 +1,50 @@
+"""What paired results say: means with intervals, and whether a difference is more than luck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from guandan_env.errors import GuandanError
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def paired_mean(values: NDArray[np.floating], confidence: float = 0.95) -> Estimate:
+    """Mean of one value a pair, `(n,)` with n ≥ 2, with Student's t interval."""
+    n = len(values)
+    if n < 2:
+        raise GuandanError(f"an interval needs two deals at least, there are {n}")
+    mean = float(np.mean(values))
+    error = float(np.std(values, ddof=1)) / n**0.5
+    reach = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * error
+    return Estimate(mean, mean - reach, mean + reach)
+
+
+def sign_flip_p(
+    values: NDArray[np.floating], generator: np.random.Generator, resamples: int = 99_999
+) -> float:
+    """Two-sided p-value that the paired differences `(n,)` are as likely up as down.
+
+    The permutation test that flips the sign of every pair at random. Pairs with the same absolute
+    difference are flipped together: how many of m go up is binomial. The smallest possible
+    p-value is 1 / (resamples + 1).
+    """
+    sizes, group = np.unique(np.abs(values), return_inverse=True)
+    members = np.bincount(group, minlength=len(sizes))
+    observed = abs(float(np.sum(values)))
+    ups = generator.binomial(members, 0.5, size=(resamples, len(sizes)))
+    sums = np.abs((2 * ups - members) @ sizes)
+    # Sums of the same differences in another order differ in their last bits.
+    extreme = int(np.count_nonzero(sums >= observed - 1e-9 * max(1.0, observed)))
+    return (extreme + 1) / (resamples + 1)

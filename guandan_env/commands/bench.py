@@ -1,0 +1,91 @@
+"""`guandan bench`: how fast the engine and the environments are on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from guandan_env import __version__, legality, randomness
+from guandan_env.engine import Engine
+from guandan_env.errors import GuandanError
+
+BATCH_SIZES = (1, 16, 64, 256, 1024, 2048, 4096, 8192)
+WARM_UP = 200  # steps before the clock starts, so that tables are spread over their deals
+
+
+def random_step(engine: Engine) -> None:
+    """One step with uniform random legal rows at every table, an int8 mask produced as well."""
+    s = engine.state
+    packed = engine.packed_masks()
+    legality.unpack(packed)
+    keys = randomness.key(engine.seed, s.table, s.deal, s.seat, s.length)
+    rows = legality.select(packed, randomness.below(keys, legality.count(packed)))
+    over = engine.step(rows, packed_masks=packed).over
+    if over.any():
+        engine.start(np.flatnonzero(over))
+
+
+def timed(step: Callable[[], None], num_tables: int, seconds: float) -> tuple[int, float]:
+    """Steps of all tables and the seconds they took, over about `seconds`."""
+    steps, begun = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - begun) < seconds:
+        step()
+        steps += num_tables
+    return steps, elapsed
+
+
+def bench_engine(sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, Any]]:
+    """Random legal play on the engine, masks included, for some batch sizes."""
+    for size in sizes:
+        engine = Engine(size, seed=1)
+        for _ in range(WARM_UP if size > 1 else 1):
+            random_step(engine)
+        steps, elapsed = timed(lambda engine=engine: random_step(engine), size, seconds)  # type: ignore[misc]
+        yield row("engine", size, steps, elapsed, bytes_per_table=engine.state.nbytes // size)
+
+
+def row(name: str, num_tables: int, steps: int, seconds: float, **more: Any) -> dict[str, Any]:
+    """One result as `--json` prints it."""
+    return {
+        "name": name,
+        "num_tables": num_tables,
+        "steps": steps,
+        "seconds": round(seconds, 4),
+        "steps_per_second": round(steps / seconds, 1),
+        "version": __version__,
+        **more,
+    }
+
+
+def main(argv: list[str]) -> int:
+    """Run `guandan bench`."""
+    parser = argparse.ArgumentParser(
+        prog="guandan bench",
+        description="Measure steps a second of random legal play. A step is one decision of one "
+        "seat, forced ones included; a mask over all rows is made for every step.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", choices=["engine"], help="what to measure")
+    parser.add_argument(
+        "--tables", type=int, nargs="+", default=list(BATCH_SIZES), help="batch sizes"
+    )
+    parser.add_argument("--seconds", type=float, default=2.0, help="time for each batch size")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    args = parser.parse_args(argv)
+    if not args.seconds > 0:
+        raise GuandanError(f"--seconds is {args.seconds}; a number above 0 is allowed")
+    if not args.json:
+        print(f"{'tables':>8} {'steps/s':>12}")
+    for result in bench_engine(tuple(args.tables), args.seconds):
+        if args.json:
+            print(json.dumps(result))
+        else:
+            print(f"{result['num_tables']:>8} {result['steps_per_second']:>12,.0f}")
+        sys.stdout.flush()
+    return 0

@@ -1,0 +1,157 @@
+"""Many tables at once for learners: the batch engine with observations, rewards and resets."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from guandan_env import legality, observation
+from guandan_env.engine import Engine
+from guandan_env.rewards import check_reward, rewards
+from guandan_env.rules import RuleSet
+
+
+class VecStep(NamedTuple):
+    """What B tables show after a reset or a step.
+
+    Where `done` is set, `reward` and the `final_*` arrays belong to the episode that ended, all
+    else to the first decision of the next one. An episode never ends without a result, so no
+    final observation is needed to bootstrap from.
+    """
+
+    seat: NDArray[np.int8]  # (B,) the seat that decides
+    observation: NDArray[np.int8] | None  # (B, observation.SIZE); None with observe=False
+    mask: NDArray[np.int8]  # (B, 2244) legal rows, 0 and 1
+    reward: NDArray[np.float32]  # (B, 4) by seat, of the step
+    done: NDArray[np.bool_]  # (B,) the episode ended in this step
+    deal_over: NDArray[np.bool_]  # (B,) a deal ended in this step
+    final_order: NDArray[np.int8]  # (B, 4) finishing order of the deal that ended, else -1
+    final_winner: NDArray[np.int8]  # (B,) side 0 or 1, 2 for a draw, of an ended episode, else -1
+    final_steps: NDArray[np.int16]  # (B, 2) levels of the sides when it ended, in steps, else -1
+
+
+class GuandanVectorEnv:
+    """B tables that begin their next episode in the same step that ends one.
+
+    Parameters as for `Engine`, and: `observe=False` leaves observations out; `reward` is
+    `"levels"`, `"sign"` or `"game"` (rewards.py); with `reuse=True` every step writes its
+    observations into the same array, which the caller must have used up by then.
+
+    Attributes: `engine` (its state may be read, copied, and set between steps), `num_tables`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+
+    def __init__(
+        self,
+        num_tables: int,
+        rules: RuleSet,
+        *,
+        episode: str = "game",
+        seed: int = 0,
+        level: str | None = None,
+        previous: str | None = "half",
+        observe: bool = True,
+        reward: str = "levels",
+        reuse: bool = False,
+    ) -> None:
+        self._reward = check_reward(reward)
+        self.engine = Engine(
+            num_tables, rules, seed=seed, episode=episode, level=level, previous=previous
+        )
+        self.num_tables = self.engine.num_tables
+        self._observe = observe
+        shape = (self.num_tables, observation.SIZE)
+        self._buffer = np.empty(shape, dtype=np.int8) if reuse and observe else None
+        self._tables = np.arange(self.num_tables)
+        self._packed: NDArray[np.uint64] | None = None
+
+    def reset(self, seed: int | None = None) -> VecStep:
+        """Begin anew everywhere with deal 0, under another seed if one is given."""
+        self.engine.reset(seed)
+        b = self.num_tables
+        never = np.zeros(b, dtype=bool)
+        return self._shown(
+            np.zeros((b, 4), dtype=np.float32),
+            never,
+            never.copy(),
+            np.full((b, 4), -1, dtype=np.int8),
+            np.full(b, -1, dtype=np.int8),
+            np.full((b, 2), -1, dtype=np.int16),
+        )
+
+    def step(
+        self, actions: NDArray[np.integer], cards: NDArray[np.uint8] | None = None
+    ) -> VecStep:
+        """Play rows `(B,)`, with cards `(B, 54)` of the players' choice if given.
+
+        Raises `IllegalActionError` and changes nothing if a table's row is not legal.
+        """
+        engine = self.engine
+        result = engine.step(actions, cards, packed_masks=self._packed)
+        over, b = result.over, self.num_tables
+        reward = rewards(engine, result, self._reward)
+        winner = np.full(b, -1, dtype=np.int8)
+        steps = np.full((b, 2), -1, dtype=np.int16)
+        ended = np.flatnonzero(over)
+        if ended.size:
+            winner[ended] = engine.state.winner[ended]
+            steps[ended] = engine.state.steps[ended]
+            engine.start(ended)
+        return self._shown(reward, over, result.deal_over, result.order, winner, steps)
+
+    def _shown(
+        self,
+        reward: NDArray[np.float32],
+        done: NDArray[np.bool_],
+        deal_over: NDArray[np.bool_],
+        order: NDArray[np.int8],
+        winner: NDArray[np.int8],
+        steps: NDArray[np.int16],
+    ) -> VecStep:
+        engine = self.engine
+        packed = self._packed = engine.packed_masks()
+        seen = None
+        if self._observe:
+            decisions = engine.decisions(self._tables, packed_masks=packed)
+            seen = observation.encode(decisions, self._buffer)
+        return VecStep(
+            seat=engine.state.seat.copy(),
+            observation=seen,
+            mask=legality.unpack(packed),
+            reward=reward,
+            done=done,
+            deal_over=deal_over,
+            final_order=order,
+            final_winner=winner,
+            final_steps=steps,
+        )
+
+
+def make_vec(
+    num_tables: int,
+    rules: RuleSet | str = "default",
+    *,
+    episode: str = "game",
+    seed: int = 0,
+    level: str | None = None,
+    previous: str | None = "half",
+    observe: bool = True,
+    reward: str = "levels",
+    reuse: bool = False,
+) -> GuandanVectorEnv:
+    """A `GuandanVectorEnv`; `rules` is a RuleSet or the name of a preset. Call `reset()` first."""
+    return GuandanVectorEnv(
+        num_tables,
+        RuleSet.preset(rules) if isinstance(rules, str) else rules,
+        episode=episode,
+        seed=seed,
+        level=level,
+        previous=previous,
+        observe=observe,
+        reward=reward,
+        reuse=reuse,
+    )
