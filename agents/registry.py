@@ -109,8 +109,8 @@ def _find(spec: Spec) -> Callable[..., object]:
     if spec.kind in KINDS:
         if spec.target:
             raise AgentError(f"agent '{spec}': {spec.kind!r} takes no target {spec.target!r}")
-        module, _, name = KINDS[spec.kind].target.partition(":")
-        registered: Callable[..., object] = getattr(importlib.import_module(module), name)
+        path, _, name = KINDS[spec.kind].target.partition(":")
+        registered: Callable[..., object] = getattr(importlib.import_module(path), name)
         return registered
     if not spec.target:
         raise AgentError(f"unknown agent {spec.kind!r}{nearest(spec.kind, KINDS)}; {_allowed()}")

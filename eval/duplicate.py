@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from agents import AgentError
 from guandan_env import legality
+from guandan_env.actions import NUM_ACTIONS
 from guandan_env.cards import NUM_KINDS
 from guandan_env.decisions import Agent, Decisions
 from guandan_env.engine import Engine
@@ -140,7 +141,7 @@ def ask(agent: Agent, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[
             f"agent {agent.name!r} answered with {rows.dtype} of shape {rows.shape} and cards of "
             f"shape {cards.shape}; whole numbers ({n},) and counts ({n}, {NUM_KINDS}) are allowed"
         )
-    inside = (rows >= 0) & (rows < legality.NUM_ACTIONS)
+    inside = (rows >= 0) & (rows < NUM_ACTIONS)
     legal = inside & legality.is_set(decisions.packed, np.where(inside, rows, 0).astype(np.int64))
     if not legal.all():
         at = int(np.argmin(legal))

@@ -13,6 +13,7 @@ from oracle.cards import canonical
 from guandan_env import Engine, RuleSet, dealing, legality, randomness
 from guandan_env.actions import FIRST_CARD, PASS, RESIST, ROWS, Pattern
 from guandan_env.cards import KIND_NAMES, RANKS, card_names, kinds_of, to_counts
+from guandan_env.errors import RulesError
 
 WORDS = (
     "", "Single", "Pair", "Triple", "FullHouse", "Straight", "Tube", "Plate", "Bomb",
@@ -129,9 +130,49 @@ def play(preset: str | RuleSet, seed: int, tables: int, deals: int, every: int =
     return done
 
 
+CHOICES = {
+    "flush_straight_as_straight": (False, True),
+    "wind": ("partner", "next"),
+    "first_lead": ("turned", "heart_level"),
+    "resist": ("must", "may"),
+    "tribute_pairing": ("rank", "seat"),
+    "tribute_tie": ("seat", "choose"),
+    "tribute_lead": ("higher", "higher_seat", "last"),
+    "return_limit": ("ten", "any", "below_level_to_partner"),
+    "return_tie": (None, "choose_lead"),
+    "start_level": ("2", "J", "K"),
+    "max_deals": (None, 3, 5),
+    "at_limit": ("higher", "sudden_death"),
+    "at_limit_tie": ("last_first", "non_declarer", "overtime", "draw"),
+    "ace_attempts": (None, 2),
+}
+
+
+def random_rules(seed: int) -> RuleSet:
+    """A rule set with random options that may go together."""
+    rng = np.random.default_rng(seed)
+    while True:
+        options = {name: values[rng.integers(len(values))] for name, values in CHOICES.items()}
+        try:
+            return RuleSet.preset("default").replace(**options)
+        except RulesError:
+            continue
+
+
 @pytest.mark.parametrize("preset", RuleSet.presets())
 def test_engine_plays_as_the_oracle(preset):
-    assert play(preset, seed=1, tables=4, deals=6) >= 6
+    assert play(preset, seed=1, tables=2, deals=6) >= 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_engine_plays_as_the_oracle_under_random_rules(seed):
+    assert play(random_rules(seed), seed=seed, tables=2, deals=6, every=2) >= 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_engine_plays_as_the_oracle_under_random_rules_for_long(seed):
+    assert play(random_rules(seed), seed=seed, tables=8, deals=60, every=3) >= 60
 
 
 @pytest.mark.slow

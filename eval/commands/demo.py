@@ -9,13 +9,12 @@ import numpy as np
 from agents import make
 from eval.commands.match import print_result, run_match
 from eval.duplicate import ask
-from guandan_env.cards import KIND_NAMES, RANKS
 from guandan_env.engine import Engine
 from guandan_env.notation import row_name
 from guandan_env.promotion import gains
 from guandan_env.render_text import render_text
 from guandan_env.scene import PLACE_NAMES
-from guandan_env.scene_of import cards_of_plays, scene_of, tribute_lines
+from guandan_env.scene_of import cards_of_plays, scene_of
 from guandan_env.state import Phase
 
 FIRST, SECOND = "greedy", "random"

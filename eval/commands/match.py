@@ -137,7 +137,8 @@ def print_result(result: dict[str, Any]) -> None:
     low, high = result["deal_win_rate_ci"]
     table.add_row("deals won", f"{result['deal_win_rate']:.1%}", f"{low:.1%} … {high:.1%}")
     low, high = result["level_gain_ci"]
-    table.add_row("levels gained a deal", f"{result['level_gain']:+.3f}", f"{low:+.3f} … {high:+.3f}")
+    gain = f"{result['level_gain']:+.3f}"
+    table.add_row("levels gained a deal", gain, f"{low:+.3f} … {high:+.3f}")
     table.add_row("won by double-down", f"{result['double_down_rate']:.1%}", "")
     console = Console()
     console.print(table)
