@@ -11,6 +11,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from guandan_env import legality
 from guandan_env.actions import (
     FIRST_CARD,
     IS_BOMB,
@@ -92,9 +93,11 @@ class Greedy:
         """A legal row for each decision, `(n,)`."""
         modes = _modes(decisions)
         level = decisions.level.astype(np.int64)
-        at, rows = np.nonzero(decisions.mask.view(bool))
+        number = legality.count(decisions.packed)
+        at = np.repeat(np.arange(len(decisions)), number)
+        rows = np.flatnonzero(decisions.mask.view(bool)) - at * NUM_ACTIONS
         places = PLACE[modes[at], level[at], rows]
-        first = np.searchsorted(at, np.arange(len(decisions)))
+        first = np.cumsum(number) - number
         best = np.minimum.reduceat(places, first) if len(decisions) else places
         chosen = PREFERENCE[modes, level, best].astype(np.int64)
         returning = np.flatnonzero(decisions.phase == Phase.RETURN)

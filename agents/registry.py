@@ -117,7 +117,11 @@ def _find(spec: Spec) -> Callable[..., object]:
     module = _import_from_here(spec)
     found = getattr(module, spec.target, None)
     if not callable(found):
-        classes = [n for n, v in vars(module).items() if inspect.isclass(v)]
+        classes = [
+            name
+            for name, value in vars(module).items()
+            if inspect.isclass(value) and value.__module__ == spec.kind
+        ]
         raise AgentError(
             f"agent '{spec}': the module {spec.kind!r} has no class {spec.target!r}"
             f"{nearest(spec.target, classes)}; it has {', '.join(classes) or 'none'}"
@@ -144,7 +148,10 @@ def _import_from_here(spec: Spec) -> object:
 
 
 def _check_options(spec: Spec, factory: Callable[..., object], given: set[str]) -> None:
-    parameters = inspect.signature(factory).parameters.values()
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except ValueError:  # some built-in types tell nothing; what they are given, they judge
+        return
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     allowed = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from guandan_env.aec import env, raw_env
     from guandan_env.decisions import Agent, Decisions
     from guandan_env.engine import Engine
     from guandan_env.errors import GuandanError
     from guandan_env.plays import Play, legal_plays
     from guandan_env.rules import RuleSet
+    from guandan_env.vector import make_vec
 
 _HOME = {
     "Agent": "decisions",
@@ -21,10 +23,24 @@ _HOME = {
     "GuandanError": "errors",
     "Play": "plays",
     "RuleSet": "rules",
+    "env": "aec",
     "legal_plays": "plays",
+    "make_vec": "vector",
+    "raw_env": "aec",
 }
 
-__all__ = ["Agent", "Decisions", "Engine", "GuandanError", "Play", "RuleSet", "legal_plays"]
+__all__ = [
+    "Agent",
+    "Decisions",
+    "Engine",
+    "GuandanError",
+    "Play",
+    "RuleSet",
+    "env",
+    "legal_plays",
+    "make_vec",
+    "raw_env",
+]
 
 
 def __getattr__(name: str) -> object:

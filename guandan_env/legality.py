@@ -70,11 +70,17 @@ def straight_flushes(naturals: U64, wilds: U64) -> U64:
     return windows
 
 
+# Distance of a swap, and the lower of each two groups of that many bits.
+_SWAPS = [
+    (shift, _u(sum(((1 << shift) - 1) << i for i in range(0, 64, 2 * shift))))
+    for shift in (32, 16, 8, 4, 2, 1)
+]
+
+
 def _transpose(words: U64) -> None:
     """Transpose, in place, the 64 x 64 bits of each `[g, :, m]` of `(groups, 64, m)` words."""
     groups, _, inner = words.shape
-    for shift in (32, 16, 8, 4, 2, 1):
-        pattern = _u(sum(((1 << shift) - 1) << i for i in range(0, 64, 2 * shift)))
+    for shift, pattern in _SWAPS:
         pairs = words.reshape(groups, 32 // shift, 2, shift, inner)
         low, high = pairs[:, :, 0], pairs[:, :, 1]
         swap = low >> _u(shift)

@@ -149,7 +149,7 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
     put("unseen", 2 - hand - played.sum(axis=1, dtype=np.int8))
     put("played", played)
     put("left", d.counts[across, seats])
-    put("known", _known(d, played, relative))
+    put("known", _known(d, hand, played, relative))
     leading = d.lead == table.PASS
     put("lead", _FEATURES[np.where(leading, -1, d.lead)])
     put("lead_height", _HEIGHT[d.level, d.lead])
@@ -173,18 +173,17 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
     rows[before] = -1
     who[before] = -1
     history = out[:, BLOCK["history"].slice].reshape(n, HISTORY_LENGTH, 4 + ROW_WIDTH)
-    assert np.shares_memory(history, out) or n == 0
     history[..., :4] = _ONE_OF_4[who]
     history[..., 4:] = _FEATURES[rows]
     return out
 
 
-def _known(d: Decisions, played: Int8, relative: NDArray[np.int64]) -> Int8:
+def _known(d: Decisions, hand: Int8, played: Int8, relative: NDArray[np.int64]) -> Int8:
     """Cards `(n, 3, 54)` that relative seats 1…3 are sure to hold still.
 
     A receiver may return the other copy of the kind it got, never the card itself (RULES 6), so
-    what it got stays known until it plays one of that kind. A single payer that resisted has
-    shown both big jokers.
+    what it got stays known until it plays one of that kind. Of two big jokers with which tribute
+    was resisted, a single payer held both, and each of two payers knows what the other held.
     """
     known = np.zeros((len(d), 4, NUM_KINDS), dtype=np.int8)
     events = (d.paid[:, 0] >= 0) | d.resisted
@@ -208,6 +207,10 @@ def _known(d: Decisions, played: Int8, relative: NDArray[np.int64]) -> Int8:
         held[some, view[some, payer[some] + 1], back[some]] += 1
     shown = np.flatnonzero(d.resisted[at] & (payers[:, 1] < 0))
     held[shown, view[shown, payers[shown, 0] + 1], BIG_JOKER] = 2
+    joint = np.flatnonzero(d.resisted[at] & (payers == d.seat[at, None]).any(axis=1))
+    joint = joint[payers[joint, 1] >= 0]
+    own = hand[at[joint], BIG_JOKER] + played[at[joint], 0, BIG_JOKER]
+    held[joint, 2, BIG_JOKER] = 2 - own
     known[at] = np.maximum(held - played[at], 0)
     return known[:, 1:]
 
@@ -225,15 +228,18 @@ def seen_by(decisions: Decisions, state: State, seats: NDArray[np.integer]) -> D
     )
 
 
-def encode_full(state: State, tables: NDArray[np.integer]) -> Int8:
+def encode_full(
+    state: State, tables: NDArray[np.integer], views: NDArray[np.integer] | None = None
+) -> Int8:
     """What the players do not see at some tables, `(n, FULL_SIZE) int8`, as `FULL_BLOCKS` says.
 
-    From the view of the seat to act (of seat 0 where the episode is over). For critics: with
+    From the view of seats `views` `(n,)`; by default of the seat to act, or of seat 0 where the
+    episode is over. For critics: with
     `encode` of the same decisions beside it, it is the whole state of the deal.
     """
     tables = np.asarray(tables)
     n = len(tables)
-    seats = _TURNED[np.maximum(state.seat[tables], 0)]
+    seats = _TURNED[np.maximum(state.seat[tables], 0) if views is None else views]
     hands = to_counts(state.hands[tables[:, None], seats])
     secret = np.zeros((n, 4, NUM_KINDS), dtype=np.int8)
     phase = state.phase[tables]

@@ -83,9 +83,7 @@ class GuandanVectorEnv:
             np.full((b, 2), -1, dtype=np.int16),
         )
 
-    def step(
-        self, actions: NDArray[np.integer], cards: NDArray[np.uint8] | None = None
-    ) -> VecStep:
+    def step(self, actions: NDArray[np.integer], cards: NDArray[np.uint8] | None = None) -> VecStep:
         """Play rows `(B,)`, with cards `(B, 54)` of the players' choice if given.
 
         Raises `IllegalActionError` and changes nothing if a table's row is not legal.

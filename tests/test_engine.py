@@ -135,6 +135,7 @@ def test_a_table_takes_under_8_kib():
     assert Engine(64).state.nbytes / 64 < 8192
 
 
+@pytest.mark.rule("6.11")
 def test_a_card_chosen_in_secret_is_hidden_from_the_other_payer():
     engine = Engine(400, seed=2, previous="random")
     engine.step(random_rows(engine))

@@ -159,6 +159,19 @@ def random_rules(seed: int) -> RuleSet:
             continue
 
 
+@pytest.mark.rule("4.1")
+@pytest.mark.rule("4.2")
+@pytest.mark.rule("4.4")
+@pytest.mark.rule("4.9")
+@pytest.mark.rule("1.3")
+@pytest.mark.rule("4.11")
+@pytest.mark.rule("5.1")
+@pytest.mark.rule("5.3")
+@pytest.mark.rule("6.1")
+@pytest.mark.rule("6.2")
+@pytest.mark.rule("6.15")
+@pytest.mark.rule("6.17")
+@pytest.mark.rule("8.5")
 @pytest.mark.parametrize("preset", RuleSet.presets())
 def test_engine_plays_as_the_oracle(preset):
     assert play(preset, seed=1, tables=2, deals=6) >= 6

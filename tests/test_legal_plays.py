@@ -53,6 +53,24 @@ def test_vectors_are_all_there() -> None:
     assert len(CASES) == 393
 
 
+# The cases cover every pattern and order; the file names what each is about.
+@pytest.mark.rule("1.5")
+@pytest.mark.rule("1.6")
+@pytest.mark.rule("2.1")
+@pytest.mark.rule("2.2")
+@pytest.mark.rule("2.3")
+@pytest.mark.rule("2.4")
+@pytest.mark.rule("2.5")
+@pytest.mark.rule("2.6")
+@pytest.mark.rule("2.7")
+@pytest.mark.rule("2.9")
+@pytest.mark.rule("2.10")
+@pytest.mark.rule("2.11")
+@pytest.mark.rule("3.2")
+@pytest.mark.rule("3.3")
+@pytest.mark.rule("3.4")
+@pytest.mark.rule("3.5")
+@pytest.mark.rule("3.6")
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_vector(case: dict[str, Any]) -> None:
     level = case["level"]

@@ -75,6 +75,9 @@ def settle(standing: Standing, *orders: tuple, declarer: int | None = None) -> i
 # ---- tribute
 
 
+@pytest.mark.rule("6.3")
+@pytest.mark.rule("6.7")
+@pytest.mark.rule("6.9")
 def test_double_down_the_higher_card_goes_to_the_first_and_its_payer_leads() -> None:
     game = tribute_game(["S4 S5 SJ", "SK S6", "S7 S8 SJ", "SA S9"], DOUBLE_DOWN)
     assert (game.phase, game.seat, game.legal()) == ("pay", 1, cards("SK"))
@@ -91,6 +94,7 @@ def test_double_down_the_higher_card_goes_to_the_first_and_its_payer_leads() -> 
     assert game.hands == [["S5", "SJ", "SA"], ["S6", "S7"], ["S8", "SJ", "SK"], ["S4", "S9"]]
 
 
+@pytest.mark.rule("6.8")
 @pytest.mark.parametrize(
     ("changes", "to_first", "leader"),
     [
@@ -109,6 +113,7 @@ def test_equal_tributes(changes: dict, to_first: str, leader: int) -> None:
     assert game.seat == leader
 
 
+@pytest.mark.rule("6.10")
 @pytest.mark.parametrize("returns", [("S4", "S7"), ("S7", "S4"), ("S4", "C4")])
 def test_choice_and_return_tie(returns: tuple[str, str]) -> None:
     hands = [returns[0], "SK S6", returns[1], "CK S9"]
@@ -124,6 +129,7 @@ def test_choice_and_return_tie(returns: tuple[str, str]) -> None:
     assert game.seat == {"S4S7": 3, "S7S4": 1, "S4C4": 1}["".join(returns)]
 
 
+@pytest.mark.rule("6.8")
 def test_choice_gives_the_lead_and_two_cards_of_one_kind_leave_none() -> None:
     game = tribute_game(["S4", "SK S6", "S7", "CK S9"], DOUBLE_DOWN, tribute_tie="choose")
     for card in ("SK", "CK", "CK", "S4", "S7"):
@@ -135,6 +141,7 @@ def test_choice_gives_the_lead_and_two_cards_of_one_kind_leave_none() -> None:
     assert game.seat == 1
 
 
+@pytest.mark.rule("6.7")
 def test_pairing_by_seat() -> None:
     changes = {"tribute_pairing": "seat", "tribute_lead": "higher"}
     game = tribute_game(["S4", "SK S6", "S7", "SA S9"], DOUBLE_DOWN, **changes)
@@ -144,12 +151,15 @@ def test_pairing_by_seat() -> None:
     assert game.seat == 3
 
 
+@pytest.mark.rule("6.4")
 def test_wilds_are_not_paid_and_jokers_and_levels_are_high() -> None:
     # The level is 3: its heart is wild, its other suits rank above A; suits are the payer's choice.
     game = tribute_game(["S4", "S5", "S6", "H3 S3 D3 SA"], FIRST_THIRD)
     assert (game.seat, game.legal()) == (3, cards("S3", "D3"))
 
 
+@pytest.mark.rule("6.5")
+@pytest.mark.rule("6.6")
 def test_resist() -> None:
     game = tribute_game(["S4", "HR S5", "S6", "HR S7"], DOUBLE_DOWN)
     assert (game.phase, game.seat) == ("play", 0)
@@ -164,6 +174,10 @@ def test_resist() -> None:
     assert (game.phase, game.seat) == ("pay", 3)
 
 
+@pytest.mark.rule("6.11")
+@pytest.mark.rule("6.12")
+@pytest.mark.rule("6.13")
+@pytest.mark.rule("6.14")
 def test_returns() -> None:
     # The received card may not go back, unless another copy was held.
     game = tribute_game(["S4 S5", "S7", "S6", "S9"], FIRST_THIRD)
@@ -192,6 +206,7 @@ def test_returns() -> None:
 # ---- play
 
 
+@pytest.mark.rule("4.6")
 @pytest.mark.parametrize(("wind", "leader"), [("partner", 2), ("next", 1)])
 def test_wind(wind: str, leader: int) -> None:
     game = OracleGame(rules(wind=wind), one_deal(["SK", "S3 S4", "S5 S6", "S7 S8"]))
@@ -203,6 +218,8 @@ def test_wind(wind: str, leader: int) -> None:
     assert PASS not in game.legal()
 
 
+@pytest.mark.rule("4.6")
+@pytest.mark.rule("4.5")
 def test_wind_for_the_second_passes_over_the_first() -> None:
     game = OracleGame(rules(wind="next"), one_deal(["S3", "S5 S6", "S7 S8", "SK"]))
     game.act(single("3"))
@@ -214,6 +231,7 @@ def test_wind_for_the_second_passes_over_the_first() -> None:
     assert game.seat == 1
 
 
+@pytest.mark.rule("4.3")
 def test_a_seat_may_pass_and_come_back() -> None:
     game = OracleGame(rules(), one_deal(["S3 SA", "S9 S9", "S4 S4", "S8 S8"]))
     for action in (single("3"), PASS, single("4"), single("8"), PASS, single("9")):
@@ -221,6 +239,8 @@ def test_a_seat_may_pass_and_come_back() -> None:
     assert game.seat == 2
 
 
+@pytest.mark.rule("4.7")
+@pytest.mark.rule("4.8")
 def test_double_down_ends_the_deal_and_orders_the_losers() -> None:
     game = OracleGame(rules(), one_deal(["S3", "S9 S9", "S4", "S8 S8"]))
     game.act(single("3"))
@@ -236,6 +256,7 @@ def test_double_down_ends_the_deal_and_orders_the_losers() -> None:
 # ---- promotion
 
 
+@pytest.mark.rule("5.2")
 @pytest.mark.parametrize(("order", "gain"), [(DOUBLE_DOWN, 3), (FIRST_THIRD, 2), (FIRST_LAST, 1)])
 def test_promotion_table(order: tuple, gain: int) -> None:
     standing = Standing(rules(), (0, 0))
@@ -243,6 +264,7 @@ def test_promotion_table(order: tuple, gain: int) -> None:
     assert standing.steps == [gain, 0]
 
 
+@pytest.mark.rule("5.4")
 def test_must_play_stops_once() -> None:
     standing = Standing(rules(must_play=("J", "A"), promotion=(5, 3, 1)), (7, 0))
     standing.settle(DOUBLE_DOWN, 0)
@@ -251,6 +273,9 @@ def test_must_play_stops_once() -> None:
     assert standing.steps == [A, 0]
 
 
+@pytest.mark.rule("5.5")
+@pytest.mark.rule("5.6")
+@pytest.mark.rule("5.7")
 def test_passing_ace() -> None:
     standing = Standing(rules(), (A, A))
     assert settle(standing, FIRST_THIRD, declarer=1) is None  # not its own A
@@ -263,6 +288,7 @@ def test_passing_ace() -> None:
     assert settle(standing, DOUBLE_DOWN, declarer=0) == 0
 
 
+@pytest.mark.rule("5.5")
 def test_reach_and_wrap() -> None:
     assert settle(Standing(rules(ace="reach"), (K, 0)), FIRST_LAST, declarer=0) == 0
     standing = Standing(rules(ace="wrap", must_play=()), (K, 0))
@@ -270,6 +296,7 @@ def test_reach_and_wrap() -> None:
     assert standing.steps == [K + 6, 0]
 
 
+@pytest.mark.rule("5.8")
 def test_ace_attempts() -> None:
     standing = Standing(rules(ace_attempts=3), (A, 3))
     settle(standing, FIRST_LAST, OTHERS_WIN, declarer=0)
@@ -288,6 +315,7 @@ def test_ace_attempts() -> None:
     assert (standing.steps[0], standing.attempts) == (K, [0, 0])
 
 
+@pytest.mark.rule("5.9")
 def test_surplus_demotes() -> None:
     standing = Standing(rules(surplus_demotes=True, promotion=(5, 3, 1)), (Q, 1))
     settle(standing, DOUBLE_DOWN, declarer=0)
@@ -296,6 +324,8 @@ def test_surplus_demotes() -> None:
     assert standing.steps == [A, 0]
 
 
+@pytest.mark.rule("5.10")
+@pytest.mark.rule("5.11")
 def test_streaks_and_debt() -> None:
     standing = Standing(rules(streaks=True), (0, 1))
     settle(standing, DOUBLE_DOWN, DOUBLE_DOWN)
@@ -330,11 +360,13 @@ def finish(game: OracleGame, order: tuple) -> None:
         game.act(min(game.legal() - {PASS}) if goes_out else PASS)
 
 
+@pytest.mark.rule("5.15")
 def test_higher_level_wins_at_the_limit() -> None:
     game = limited(3, FIRST_THIRD, (1, 0))
     assert (game.game_over, game.winner, game.legal()) == (True, 0, set())
 
 
+@pytest.mark.rule("5.16")
 @pytest.mark.parametrize(
     ("tie", "winner"), [("last_first", 0), ("non_declarer", 1), ("draw", None)]
 )
@@ -343,6 +375,7 @@ def test_level_ties(tie: str, winner: int | None) -> None:
     assert (game.game_over, game.winner) == (True, winner)
 
 
+@pytest.mark.rule("5.16")
 def test_overtime() -> None:
     game = limited(3, FIRST_THIRD, (0, 2), at_limit_tie="overtime")
     assert (game.phase, game.seat) == ("play", 0)
@@ -350,6 +383,7 @@ def test_overtime() -> None:
     assert (game.game_over, game.winner, game.steps) == (True, 0, (4, 2))
 
 
+@pytest.mark.rule("5.17")
 def test_sudden_death_is_one_deal_at_ace_that_stops_at_the_first_finisher() -> None:
     game = limited(3, FIRST_THIRD, (1, 0), at_limit="sudden_death", tribute=True)
     assert (game.level, game.phase, game.seat) == ("A", "play", 0)
@@ -358,11 +392,13 @@ def test_sudden_death_is_one_deal_at_ace_that_stops_at_the_first_finisher() -> N
     assert (game.last_result.order, game.last_result.gain, game.steps) == ((0,), 0, (3, 0))
 
 
+@pytest.mark.rule("5.13")
 def test_fixed_level_scores() -> None:
     game = limited(0, FIRST_THIRD, (5, 5), fixed_level="5", at_limit_tie="overtime")
     assert (game.winner, game.score, game.steps) == (0, (2, 0), (5, 5))
 
 
+@pytest.mark.rule("4.10")
 def test_first_lead_by_a_heart_of_the_level() -> None:
     hands = ["S3", "S4", "H2 S5", "S6"]
     assert OracleGame(rules(first_lead="heart_level"), one_deal(hands, 1)).seat == 2

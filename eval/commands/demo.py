@@ -55,7 +55,7 @@ def deal_in_words(seed: int, deal: int = 0, *, color: bool = False) -> list[str]
     drawn = False
     while not state.over[0]:
         if state.phase[0] == Phase.PLAY and not drawn:
-            lines += [render_text(scene_of(state, 0, names, f"Deal {deal}"), color=color), ""]
+            lines += [render_text(scene_of(state, 0, names, f"Deal {deal}"), color=color)]
             drawn = True
         if state.phase[0] == Phase.PLAY and state.lead[0] == 0:
             lines.append("")

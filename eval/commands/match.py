@@ -24,7 +24,8 @@ def main(argv: list[str]) -> int:
         prog="guandan match",
         allow_abbrev=False,
         description="Two agents play every deal twice, the second time with the sides exchanged.",
-        epilog="agents: " + "; ".join(f"{name} ({text})" for name, text in describe().items())
+        epilog="agents: "
+        + "; ".join(f"{name} ({text})" for name, text in describe().items())
         + "; module:Class of your own in the current folder",
     )
     parser.add_argument("a", metavar="A", help="an agent, such as greedy")

@@ -1,0 +1,319 @@
+"""Setting up a given position at one table of an engine, with validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from guandan_env import actions, dealing, legality, tribute_phase
+from guandan_env.cards import (
+    HAND_SIZE,
+    KIND_NAMES,
+    NUM_KINDS,
+    RANKS,
+    counts_of,
+    parse_cards,
+    parse_rank,
+    to_bits,
+    to_counts,
+)
+from guandan_env.engine import NEXT, Engine
+from guandan_env.errors import StateError, nearest
+from guandan_env.state import Phase
+from guandan_env.suits import choose_cards
+
+OPTIONS = ("hands", "level", "leader", "scores", "previous", "trick")
+AS_CONFIGURED = "as configured"
+_ALL_SEATS = 15
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Options of a position, parsed; None where they are left to the engine."""
+
+    hands: NDArray[np.uint8] | None  # (4, 54)
+    level: int | None
+    leader: int | None
+    scores: tuple[int, int] | None
+    previous: tuple[int, ...] | None  # () for none
+    draw_previous: bool
+    trick: tuple[int, int] | None  # seat, row
+
+
+def position(
+    engine: Engine,
+    at: int,
+    *,
+    hands: object = None,
+    level: object = None,
+    leader: object = None,
+    scores: object = None,
+    previous: object = AS_CONFIGURED,
+    trick: object = None,
+) -> None:
+    """Begin the next episode at table `at` of an engine from a given position.
+
+    What is not given is as in any other episode: dealt or drawn from (seed, table, deal).
+
+    Parameters:
+        hands: Four hands by seat, each a list of two-character cards or one string of them; or a
+            mapping from `player_0`…`player_3`. A hand holds 1 to 27 cards, 27 if tribute follows.
+            Cards in no hand count as played; which seat played them is filled in by card order.
+        level: Level of the deal, `"2"`…`"A"`. Default: that of the scores, else as configured.
+        leader: Seat that leads, 0…3 or `"player_0"`…; not together with tribute or a trick.
+        scores: Levels of the sides {0, 2} and {1, 3}, such as `("5", "K")`.
+        previous: Finishing order of the deal before (four seats, or the two of a double-down), so
+            that tribute follows where the rules have it; `"random"`; or None for a first deal.
+        trick: `(seat, row)`: the row of the action table that lies on the table, and who played
+            it, out of cards in no hand; the next seat is to act. Needs `hands` and `level`.
+
+    Raises `StateError` (`CardError` for unknown cards and levels) and changes nothing if the
+    position cannot exist.
+    """
+    given = _Given(
+        hands=None if hands is None else _hands(hands),
+        level=None if level is None else parse_rank(level),
+        leader=None if leader is None else _seat(leader, "leader"),
+        scores=None if scores is None else _scores(scores),
+        previous=_previous(previous),
+        draw_previous=isinstance(previous, str) and previous == "random",
+        trick=None if trick is None else _trick(trick),
+    )
+    _check_together(engine, given)
+    tables = np.array([at])
+    engine.start(tables)
+    _write(engine, at, given)
+    engine._refresh_masks(tables)
+
+
+def _hands(hands: object) -> NDArray[np.uint8]:
+    if isinstance(hands, Mapping):
+        names = [f"player_{seat}" for seat in range(4)]
+        if set(hands) != set(names):
+            raise StateError(f"hands are given for {list(hands)}; they are allowed for {names}")
+        hands = [hands[name] for name in names]
+    if isinstance(hands, (str, bytes)) or not isinstance(hands, Sequence) or len(hands) != 4:
+        raise StateError(f"hands are {hands!r}; four hands are allowed, one for each seat")
+    counts = np.stack([counts_of(parse_cards(hand)) for hand in hands])
+    for seat, size in enumerate(counts.sum(axis=1, dtype=np.int64)):
+        if not 1 <= size <= HAND_SIZE:
+            raise StateError(f"seat {seat} is given {size} cards; 1 to {HAND_SIZE} are allowed")
+    total = counts.sum(axis=0, dtype=np.int64)
+    if (total > 2).any():
+        kind = int(np.argmax(total))
+        raise StateError(
+            f"{KIND_NAMES[kind]} is there {total[kind]} times in the four hands; two decks hold two"
+        )
+    return counts
+
+
+def _seat(seat: object, what: str) -> int:
+    if isinstance(seat, str) and seat in ("player_0", "player_1", "player_2", "player_3"):
+        return int(seat[-1])
+    whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
+    if whole and 0 <= int(seat) < 4:  # type: ignore[call-overload]
+        return int(seat)  # type: ignore[call-overload,no-any-return]
+    raise StateError(f"{what} is {seat!r}; a seat 0 to 3 or 'player_0' to 'player_3' is allowed")
+
+
+def _items(value: object) -> list[object] | None:
+    """The items of a list-like value; None of anything else."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return None
+    return list(value)
+
+
+def _scores(scores: object) -> tuple[int, int]:
+    levels = _items(scores)
+    if levels is None or len(levels) != 2:
+        raise StateError(f"scores are {scores!r}; two levels are allowed, such as ('2', 'A')")
+    return parse_rank(levels[0]), parse_rank(levels[1])
+
+
+def _previous(previous: object) -> tuple[int, ...] | None:
+    if isinstance(previous, str) and previous in (AS_CONFIGURED, "random"):
+        return None
+    if previous is None:
+        return ()
+    seats = _items(previous)
+    if seats is None:
+        raise StateError(
+            f"previous is {previous!r}; a finishing order of seats, 'random' or None is allowed"
+        )
+    order = [_seat(seat, "a place of previous") for seat in seats]
+    double = len(order) >= 2 and (order[0] + order[1]) % 4 in (0, 2) and len(set(order[:2])) == 2
+    double = double and (order[0] - order[1]) % 4 == 2
+    whole = [order[0], order[1], (order[0] + 3) % 4, (order[0] + 1) % 4] if double else order
+    if len(set(order)) != len(order) or (order != whole and order != whole[:2]) or len(whole) != 4:
+        hint = f"; after this double-down it is {whole}" if double else ""
+        raise StateError(f"previous is {previous!r}; an order of all four seats is allowed{hint}")
+    return tuple(whole)
+
+
+def _trick(trick: object) -> tuple[int, int]:
+    items = _items(trick)
+    if items is None or len(items) != 2:
+        raise StateError(f"trick is {trick!r}; (seat, row of the action table) is allowed")
+    row = items[1]
+    whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
+    if not whole or not 0 < int(row) < actions.FIRST_CARD:  # type: ignore[call-overload]
+        raise StateError(
+            f"the row of the trick is {row!r}; a play is allowed, 1 to {actions.FIRST_CARD - 1}"
+        )
+    return _seat(items[0], "the seat of the trick"), int(row)  # type: ignore[call-overload]
+
+
+def _check_together(engine: Engine, g: _Given) -> None:
+    rules = engine.rules
+    tribute = (g.draw_previous or bool(g.previous)) and rules.tribute
+    drawn = g.previous is None and not g.draw_previous
+    may_follow = drawn and rules.tribute and engine.episode == "deal" and engine.previous
+    if tribute or may_follow:
+        short = g.hands is not None and bool((g.hands.sum(axis=1) != HAND_SIZE).any())
+        named = [("leader", g.leader is not None), ("trick", g.trick is not None)]
+        named.append(("hands of less than 27 cards", short))
+        clash = [name for name, there in named if there]
+        if tribute and clash:
+            raise StateError(f"tribute follows from previous; {clash[0]} cannot be given with it")
+    if g.leader is not None and g.trick is not None:
+        raise StateError("leader and trick are both given; who is next follows from the trick")
+    fixed = rules.fixed_level
+    if engine.episode == "game" and fixed is not None and g.level is not None:
+        if RANKS[g.level] != fixed:
+            raise StateError(f"level is {RANKS[g.level]!r}; these rules fix it at {fixed!r}")
+    elif g.scores is not None and g.level is not None and g.level not in g.scores:
+        shown = [RANKS[score] for score in g.scores]
+        raise StateError(f"level is {RANKS[g.level]!r}; with scores {shown} it is one of these")
+    if g.scores is not None and g.previous:
+        own = g.scores[g.previous[0] % 2]
+        if g.level not in (None, own) and fixed is None:
+            raise StateError(
+                f"level is {RANKS[g.level or 0]!r}; after {list(g.previous)} the winners' "
+                f"{RANKS[own]!r} is played"
+            )
+    if g.trick is not None:
+        if g.hands is None or g.level is None:
+            raise StateError("trick needs hands and level, to tell which cards lie on the table")
+        _check_trick_cards(engine, g.hands, g.level, *g.trick)
+
+
+def _check_trick_cards(
+    engine: Engine, hands: NDArray[np.uint8], level: int, seat: int, row: int
+) -> None:
+    """The trick must be made of cards in no hand, and fit into the 27 of its seat."""
+    left = HAND_SIZE - int(hands[seat].sum(dtype=np.int64))
+    size = int(actions.ROW_SIZE[row])
+    if left < size:
+        raise StateError(f"the trick has {size} cards, but seat {seat} can have played {left} only")
+    masks = legality.hand_masks(
+        to_bits(_missing(hands))[None],
+        np.array([level]),
+        flush_is_straight=engine.rules.flush_straight_as_straight,
+    )
+    if not legality.is_set(masks, np.array([row]))[0]:
+        raise StateError(f"row {row} of the trick cannot be made of the cards in no hand")
+
+
+def _missing(hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The cards in none of four hands, `(54,)`."""
+    return 2 - hands.sum(axis=0, dtype=np.uint8)
+
+
+def _write(engine: Engine, at: int, g: _Given) -> None:
+    """Change the deal that has just begun at a table into the given position."""
+    s, rules = engine.state, engine.rules
+    tables = np.array([at])
+    previous = g.previous
+    if g.draw_previous:
+        drawn = dealing.previous_orders(engine.seed, s.table[tables], s.deal[tables], half=False)
+        previous = tuple(int(seat) for seat in drawn[0])
+    short = g.hands is not None and bool((g.hands.sum(axis=1) != HAND_SIZE).any())
+    if previous is None and (g.leader is not None or g.trick is not None or short):
+        previous = ()  # such a position lies behind tribute, whatever is configured
+    if previous is None:
+        previous = tuple(int(seat) for seat in s.previous[at] if seat >= 0)
+    declarer = previous[0] % 2 if previous else -1
+    level = g.level
+    if g.scores is not None:
+        side = declarer
+        if side < 0 and g.scores[0] != g.scores[1]:
+            known = level if level is not None else g.scores[(g.leader or 0) % 2]
+            side = g.scores.index(known)
+            declarer = side
+        if level is None:
+            level = g.scores[max(side, 0)]
+        s.steps[at] = g.scores
+    elif level is not None:
+        s.steps[at] = level
+    if rules.fixed_level is not None and engine.episode == "game":
+        level = RANKS.index(rules.fixed_level)
+        if g.scores is None:
+            s.steps[at] = 0
+    if level is not None:
+        s.level[at] = level
+    s.declarer[at] = declarer
+    s.previous[at] = previous or -1
+    if g.hands is not None:
+        s.hands[at] = to_bits(g.hands)
+        s.played[at] = to_bits(_fill_in(g.hands))
+    if g.trick is not None:
+        _lay(engine, at, g)
+    s.clear(tables, ("payers", "paid", "to_first", "returned", "resisted"))
+    s.phase[at] = Phase.PLAY
+    if previous:
+        s.leader[at] = previous[0]
+    elif g.leader is not None:
+        s.leader[at] = g.leader
+    else:
+        s.leader[at] = dealing.turned(engine.seed, s.table[tables], s.deal[tables])[0]
+    s.seat[at] = s.leader[at]
+    if previous and rules.tribute:
+        tribute_phase.begin(s, rules, tables)
+    if g.trick is not None:
+        s.leader[at] = g.trick[0]
+        s.seat[at] = NEXT[_ALL_SEATS, g.trick[0]]
+
+
+def _lay(engine: Engine, at: int, g: _Given) -> None:
+    """Put the trick on the table: what was played last, of cards in no hand."""
+    assert g.hands is not None
+    assert g.trick is not None
+    s = engine.state
+    seat, row = g.trick
+    missing = _missing(g.hands)
+    cards = choose_cards(
+        to_bits(missing)[None],
+        np.array([row]),
+        s.level[[at]],
+        flush_is_straight=engine.rules.flush_straight_as_straight,
+    )
+    laid = np.zeros((4, NUM_KINDS), dtype=np.uint8)
+    laid[seat] = to_counts(cards)[0]
+    s.played[at] = to_bits(laid + _fill_in(g.hands + laid))
+    s.play_cards[at, 0] = cards[0]
+    s.plays[at] = s.length[at] = 1
+    s.history[at, 0] = s.lead[at] = s.last[at, seat] = row
+    s.history_seat[at, 0] = s.lead_seat[at] = seat
+
+
+def _fill_in(hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The cards in no hand, `(4, 54)`, shared out so that every seat has had 27."""
+    missing = np.repeat(np.arange(NUM_KINDS), _missing(hands))
+    owner = np.repeat(np.arange(4), HAND_SIZE - hands.sum(axis=1, dtype=np.int64))
+    played = np.zeros_like(hands)
+    np.add.at(played, (owner, missing), 1)
+    return played
+
+
+def check_options(options: Mapping[str, object]) -> None:
+    """Raise `StateError` for a name that is no option of `position`."""
+    for name in options:
+        if name not in OPTIONS:
+            raise StateError(
+                f"unknown option {name!r}{nearest(name, OPTIONS)}; allowed are {', '.join(OPTIONS)}"
+            )
+
+
