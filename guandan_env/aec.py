@@ -27,22 +27,23 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
-from pettingzoo import AECEnv
-from pettingzoo.utils import wrappers
-from pettingzoo.utils.wrappers.base import BaseWrapper
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from pettingzoo.utils.wrappers.base import BaseWrapper  # type: ignore[import-untyped]
 
 from guandan_env import legality, observation
 from guandan_env.actions import NUM_ACTIONS
 from guandan_env.decisions import Decisions
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError, IllegalActionError, nearest
-from guandan_env.positions import check_options, position
+from guandan_env.positions import check_options, place, prepare
 from guandan_env.rewards import check_reward, rewards
 from guandan_env.rules import RuleSet
 from guandan_env.scene import Scene
 
 AGENTS = ("player_0", "player_1", "player_2", "player_3")
 RENDER_MODES = ("ansi", "rgb_array")
+API_TEST_OPTION = "options"  # PettingZoo's api_test passes {"options": 1} and expects no error
 STATE_SIZE = observation.SIZE + observation.FULL_SIZE
 Observation = dict[str, NDArray[np.int8]]
 _TABLE = np.array([0])
@@ -62,7 +63,7 @@ def env(**parameters: Any) -> AECEnv[str, Observation, int]:
     return wrappers.OrderEnforcingWrapper(CheckActionWrapper(terminating))
 
 
-class CheckActionWrapper(BaseWrapper[str, Observation, int]):
+class CheckActionWrapper(BaseWrapper[str, Observation, int]):  # type: ignore[misc]
     """Refuses what is no row of the action table, with an `IllegalActionError`."""
 
     def step(self, action: int | None) -> None:
@@ -71,7 +72,7 @@ class CheckActionWrapper(BaseWrapper[str, Observation, int]):
         ended = self.terminations[agent] or self.truncations[agent]
         if not (ended and action is None):
             _row(action, agent)
-        super().step(action)  # type: ignore[arg-type]
+        super().step(action)
 
 
 def _row(action: object, agent: str) -> int:
@@ -87,7 +88,7 @@ def _row(action: object, agent: str) -> int:
     return int(action)  # type: ignore[call-overload,no-any-return]
 
 
-class raw_env(AECEnv[str, Observation, int]):  # noqa: N801  (PettingZoo's name for it)
+class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
     """The environment without wrappers.
 
     Parameters: `rules`, a RuleSet or the name of a preset; `episode`, `"deal"` or `"game"`; for
@@ -98,7 +99,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801  (PettingZoo's name 
     A row that is not legal raises `IllegalActionError` and changes nothing.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {
         "name": "guandan_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": False,
@@ -141,21 +142,25 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801  (PettingZoo's name 
         self.action_spaces = {agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in AGENTS}
         self.state_space = gymnasium.spaces.Box(0, observation.HIGHEST, (STATE_SIZE,), np.int8)
 
-    def observation_space(self, agent: str) -> gymnasium.spaces.Dict:  # type: ignore[override]
+    def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
         """The space of observations, the same object at every call."""
-        return self.observation_spaces[agent]  # type: ignore[return-value]
+        return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> gymnasium.spaces.Discrete:  # type: ignore[override]
+    def action_space(self, agent: str) -> gymnasium.spaces.Discrete:
         """The space of actions, the same object at every call."""
-        return self.action_spaces[agent]  # type: ignore[return-value]
+        return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin an episode, at the position in `options` if there is one.
 
-        Raises `StateError` or `CardError` for options that make no position; the episode that was
-        running goes on then, unless a seed was given too.
+        Raises `StateError` or `CardError` for options that make no position, `GuandanError` for a
+        seed that is no whole number; the episode that was running goes on then.
         """
-        check_options(options or {})
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            raise GuandanError(f"seed is {seed!r}; a whole number or None is allowed")
+        options = {k: v for k, v in (options or {}).items() if k != API_TEST_OPTION}
+        check_options(options)
+        start = prepare(self.engine, **options)
         if seed is not None or not self._seeded:
             self.engine.reset(secrets.randbits(63) if seed is None else seed)
             self._seeded = True
@@ -165,7 +170,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801  (PettingZoo's name 
         elif not options:
             self.engine.start(_TABLE)
         if options:
-            position(self.engine, 0, **options)
+            place(self.engine, 0, start)
         self.agents = list(AGENTS)
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
@@ -178,7 +183,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801  (PettingZoo's name 
         """Play a row of the action table for the agent that is selected."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)  # type: ignore[arg-type]
+            self._was_dead_step(action)
             return
         row = _row(action, agent)
         result = self.engine.step(np.array([row]), packed_masks=self._packed)
@@ -224,7 +229,7 @@ class raw_env(AECEnv[str, Observation, int]):  # noqa: N801  (PettingZoo's name 
         hidden = observation.encode_full(self.engine.state, _TABLE, np.array([0]))
         return np.concatenate([self._view(0), hidden[0]])
 
-    def render(self) -> str | NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> str | NDArray[np.uint8] | None:
         """The table with all four hands: text (`ansi`) or `(720, 960, 3) uint8` (`rgb_array`)."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; there is no picture")

@@ -32,6 +32,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "demo": Command("eval.commands.demo:main", "watch bots play: a short match and one deal"),
     "match": Command("eval.commands.match:main", "two agents on the same deals, sides exchanged"),
+    "play": Command("eval.commands.play:main", "play at the terminal against bots"),
     "rules": Command("guandan_env.commands.rules:main", "the presets: what differs, and sources"),
     "actions": Command("guandan_env.commands.actions:main", "look up rows of the action table"),
     "bench": Command("guandan_env.commands.bench:main", "measure speed and memory"),

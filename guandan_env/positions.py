@@ -31,7 +31,7 @@ _ALL_SEATS = 15
 
 
 @dataclass(frozen=True)
-class _Given:
+class Position:
     """Options of a position, parsed; None where they are left to the engine."""
 
     hands: NDArray[np.uint8] | None  # (4, 54)
@@ -43,17 +43,7 @@ class _Given:
     trick: tuple[int, int] | None  # seat, row
 
 
-def position(
-    engine: Engine,
-    at: int,
-    *,
-    hands: object = None,
-    level: object = None,
-    leader: object = None,
-    scores: object = None,
-    previous: object = AS_CONFIGURED,
-    trick: object = None,
-) -> None:
+def position(engine: Engine, at: int, **options: object) -> None:
     """Begin the next episode at table `at` of an engine from a given position.
 
     What is not given is as in any other episode: dealt or drawn from (seed, table, deal).
@@ -73,7 +63,22 @@ def position(
     Raises `StateError` (`CardError` for unknown cards and levels) and changes nothing if the
     position cannot exist.
     """
-    given = _Given(
+    check_options(options)
+    place(engine, at, prepare(engine, **options))
+
+
+def prepare(
+    engine: Engine,
+    *,
+    hands: object = None,
+    level: object = None,
+    leader: object = None,
+    scores: object = None,
+    previous: object = AS_CONFIGURED,
+    trick: object = None,
+) -> Position:
+    """The options of `position`, checked against the rules of an engine, whose state is not used."""
+    given = Position(
         hands=None if hands is None else _hands(hands),
         level=None if level is None else parse_rank(level),
         leader=None if leader is None else _seat(leader, "leader"),
@@ -83,6 +88,11 @@ def position(
         trick=None if trick is None else _trick(trick),
     )
     _check_together(engine, given)
+    return given
+
+
+def place(engine: Engine, at: int, given: Position) -> None:
+    """Begin the next episode at table `at` from a prepared position."""
     tables = np.array([at])
     engine.start(tables)
     _write(engine, at, given)
@@ -166,7 +176,7 @@ def _trick(trick: object) -> tuple[int, int]:
     return _seat(items[0], "the seat of the trick"), int(row)  # type: ignore[call-overload]
 
 
-def _check_together(engine: Engine, g: _Given) -> None:
+def _check_together(engine: Engine, g: Position) -> None:
     rules = engine.rules
     tribute = (g.draw_previous or bool(g.previous)) and rules.tribute
     drawn = g.previous is None and not g.draw_previous
@@ -219,10 +229,11 @@ def _check_trick_cards(
 
 def _missing(hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The cards in none of four hands, `(54,)`."""
-    return 2 - hands.sum(axis=0, dtype=np.uint8)
+    missing: NDArray[np.uint8] = 2 - hands.sum(axis=0, dtype=np.uint8)
+    return missing
 
 
-def _write(engine: Engine, at: int, g: _Given) -> None:
+def _write(engine: Engine, at: int, g: Position) -> None:
     """Change the deal that has just begun at a table into the given position."""
     s, rules = engine.state, engine.rules
     tables = np.array([at])
@@ -277,7 +288,7 @@ def _write(engine: Engine, at: int, g: _Given) -> None:
         s.seat[at] = NEXT[_ALL_SEATS, g.trick[0]]
 
 
-def _lay(engine: Engine, at: int, g: _Given) -> None:
+def _lay(engine: Engine, at: int, g: Position) -> None:
     """Put the trick on the table: what was played last, of cards in no hand."""
     assert g.hands is not None
     assert g.trick is not None

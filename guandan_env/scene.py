@@ -61,8 +61,8 @@ class SeatView:
                 raise StateError(
                     f"seat {self.seat} holds {len(self.cards)} cards, but its count is {self.count}"
                 )
-        if self.count is not None and self.count not in range(28):
-            raise StateError(f"count {self.count!r} of seat {self.seat}: a hand has 0 to 27 cards")
+        if self.count is not None and self.count not in range(29):
+            raise StateError(f"count {self.count!r} of seat {self.seat}: a hand has 0 to 28 cards")
 
 
 @dataclass(frozen=True)

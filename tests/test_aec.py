@@ -212,5 +212,5 @@ def test_bad_options_say_what_is_allowed_and_change_nothing(options, text):
 def test_bad_parameters():
     for parameters in ({"render_mode": "human"}, {"reward": "gain"}, {"episode": "match"},
                        {"rules": "x"}, {"level": "1"}, {"previous": 1}):  # fmt: skip
-        with pytest.raises(GuandanError, match="allowed|no rank|preset"):
+        with pytest.raises(GuandanError, match=r"allowed|no rank|preset"):
             guandan_env.env(**parameters)

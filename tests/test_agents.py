@@ -103,9 +103,7 @@ def test_eleven_cards_or_none_raise_no_alarm():
     assert row_name(int(Greedy().act(engine.decisions())[0])) == "pass"
 
 
-@pytest.mark.parametrize(
-    "lead", ["single 6", "pair BB", "single wild", "single R", "triple 666"]
-)
+@pytest.mark.parametrize("lead", ["single 6", "pair BB", "single wild", "single R", "triple 666"])
 def test_level_cards_and_jokers_raise_the_alarm(lead):
     hand = "S5 C5 D5 H5 S9"
     assert greedy_plays(hand, lead=lead) == "bomb 5555"

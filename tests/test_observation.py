@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_blocks_cover_the_observation():
     for blocks, size in ((BLOCKS, SIZE), (FULL_BLOCKS, FULL_SIZE)):
         assert blocks[0].slice.start == 0
         assert blocks[-1].slice.stop == size
-        for one, two in zip(blocks, blocks[1:], strict=False):
+        for one, two in pairwise(blocks):
             assert one.slice.stop == two.slice.start
         assert all(b.slice.stop - b.slice.start == np.prod(b.shape) for b in blocks)
         assert len({b.name for b in blocks}) == len(blocks)

@@ -161,7 +161,7 @@ def test_an_unknown_count_is_drawn_as_unknown():
     [
         ({"seat": 4}, StateError),
         ({"place": 5}, StateError),
-        ({"count": 28}, StateError),
+        ({"count": 29}, StateError),
         ({"cards": ("S2",), "count": 2}, StateError),
         ({"cards": ("S1",)}, CardError),
         ({"action_cards": ("5H",)}, CardError),
