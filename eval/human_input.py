@@ -75,7 +75,7 @@ def parse_move(text: str, situation: Situation, hints: Sequence[int] = ()) -> Mo
         return _of_row(_hint(words[0], hints), situation)
     if words[0] != "CARD" and any(word in KIND_OF for word in words):
         return _of_cards(words, situation)
-    return _of_row(parse_row(" ".join(words)), situation)
+    return _of_row(parse_row(text.strip()), situation)
 
 
 def list_hints(situation: Situation, first: int) -> list[int]:
@@ -146,7 +146,7 @@ def _why_not(row: int, situation: Situation) -> str:
     if situation.phase is Phase.RESIST:
         return f"{name!r} is no answer here: 'resist' or 'pass'"
     if situation.phase is not Phase.PLAY:
-        allowed = [row_name(r) for r in np.flatnonzero(situation.mask)]
+        allowed = [row_name(r) for r in np.flatnonzero(situation.mask).tolist()]
         return f"{name!r} is not allowed here: allowed are {', '.join(allowed)}"
     if row == PASS:
         return "you lead, so you cannot pass: play something"

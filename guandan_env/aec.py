@@ -39,10 +39,9 @@ from guandan_env.errors import GuandanError, IllegalActionError, nearest
 from guandan_env.positions import check_options, place, prepare
 from guandan_env.rewards import check_reward, rewards
 from guandan_env.rules import RuleSet
-from guandan_env.scene import Scene
 
 AGENTS = ("player_0", "player_1", "player_2", "player_3")
-RENDER_MODES = ("ansi", "rgb_array")
+RENDER_MODES = ("human", "ansi", "rgb_array")
 API_TEST_OPTION = "options"  # PettingZoo's api_test passes {"options": 1} and expects no error
 STATE_SIZE = observation.SIZE + observation.FULL_SIZE
 Observation = dict[str, NDArray[np.int8]]
@@ -94,7 +93,8 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
     Parameters: `rules`, a RuleSet or the name of a preset; `episode`, `"deal"` or `"game"`; for
     deals `level` (None: a random one each) and `previous` (`"random"`, None or `"half"`: whether
     a finishing order, and so tribute, precedes a deal); `reward`, `"levels"`, `"sign"` (±1 a
-    deal) or `"game"` (±1 at the end); `render_mode`, None, `"ansi"` or `"rgb_array"`.
+    deal) or `"game"` (±1 at the end); `render_mode`, None, `"ansi"`, `"rgb_array"`, or `"human"`,
+    which prints the table after every reset and step.
 
     A row that is not legal raises `IllegalActionError` and changes nothing.
     """
@@ -203,12 +203,16 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self.agent_selection = AGENTS[max(seat, 0)]
         self.infos = {agent: {"action_mask": _NO_MASK.copy()} for agent in AGENTS}
         self.infos[self.agent_selection] = {"action_mask": legality.unpack(self._packed)[0]}
+        if self.render_mode == "human":
+            self.render()
 
     def _view(self, seat: int) -> NDArray[np.int8]:
         """The observation `(SIZE,)` of a seat."""
         if self._moment is None:
             self._moment = self.engine.decisions(_TABLE, packed_masks=self._packed)
-        decisions = observation.seen_by(self._moment, self.engine.state, np.array([seat]))
+        decisions = self._moment
+        if seat != decisions.seat[0]:
+            decisions = observation.seen_by(decisions, self.engine.state, np.array([seat]))
         view: NDArray[np.int8] = observation.encode(decisions)[0]
         return view
 
@@ -230,20 +234,25 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         return np.concatenate([self._view(0), hidden[0]])
 
     def render(self) -> str | NDArray[np.uint8] | None:
-        """The table with all four hands: text (`ansi`) or `(720, 960, 3) uint8` (`rgb_array`)."""
+        """The table with all four hands: text (`ansi`) or `(720, 960, 3) uint8` (`rgb_array`).
+
+        With `human` the text is printed and None returned.
+        """
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; there is no picture")
             return None
         from guandan_env.render_image import render_image
         from guandan_env.render_text import render_text
-
-        scene = self._scene()
-        return render_text(scene) if self.render_mode == "ansi" else render_image(scene)
-
-    def _scene(self) -> Scene:
         from guandan_env.scene_of import scene_of
 
-        return scene_of(self.engine.state, 0)
+        scene = scene_of(self.engine.state, 0)
+        if self.render_mode == "rgb_array":
+            return render_image(scene)
+        text = render_text(scene)
+        if self.render_mode == "ansi":
+            return text
+        print(text)
+        return None
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -110,6 +110,10 @@ _ONE_OF_13 = np.eye(13, dtype=np.int8)
 # Index -1 is the last, all 0.
 _ONE_OF_4 = np.eye(5, 4, dtype=np.int8)
 _ONE_OF_2 = np.eye(3, 2, dtype=np.int8)
+# Row s * len(_FEATURES) + r: relative seat s (4 for none), then what is said of row r.
+_EVENTS = np.concatenate(
+    [np.repeat(_ONE_OF_4, len(_FEATURES), axis=0), np.tile(_FEATURES, (5, 1))], axis=1
+)
 _PHASE = np.eye(len(Phase), dtype=np.int8)
 _SEATS = np.arange(4)
 _PLACES = _SEATS[:, None]
@@ -117,6 +121,12 @@ _TURNED = (_SEATS[:, None] + _SEATS) % 4  # [seat]: absolute seats from its view
 # [seat, absolute seat + 1]: relative seat, -1 for none.
 _RELATIVE = np.concatenate([np.full((4, 1), -1), (_SEATS - _PLACES) % 4], axis=1)
 _WILD = np.array([wild_kind(level) for level in range(13)])
+
+
+def _features(rows: NDArray[np.integer]) -> Int8:
+    """What is said of rows `(…)`, -1 for none: `(…, ROW_WIDTH)`."""
+    # "wrap" turns -1 into the last row, and is several times faster than indexing.
+    return _FEATURES.take(rows, axis=0, mode="wrap")
 
 
 def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
@@ -146,15 +156,15 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
 
     put("hand", hand)
     put("wilds", hand[at, _WILD[d.level]])
-    put("unseen", 2 - hand - played.sum(axis=1, dtype=np.int8))
+    put("unseen", 2 - hand - (played[:, 0] + played[:, 1] + played[:, 2] + played[:, 3]))
     put("played", played)
     put("left", d.counts[across, seats])
     put("known", _known(d, hand, played, relative))
     leading = d.lead == table.PASS
-    put("lead", _FEATURES[np.where(leading, -1, d.lead)])
+    put("lead", _features(np.where(leading, -1, d.lead)))
     put("lead_height", _HEIGHT[d.level, d.lead])
     put("lead_seat", _ONE_OF_4[relative[at, d.lead_seat + 1]])
-    put("last", _FEATURES[d.last[across, seats]])
+    put("last", _features(d.last[across, seats]))
     put("level", _ONE_OF_13[d.level])
     steps = d.steps[across, np.stack([side, 1 - side], axis=1)]
     put("levels", _ONE_OF_13[steps % 13])
@@ -168,13 +178,11 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
     recent = d.length[:, None].astype(np.int64) - 1 - np.arange(HISTORY_LENGTH)
     before = recent < 0
     recent[before] = 0
-    rows = d.history[across, recent]
+    rows = d.history[across, recent].astype(np.int64)
     who = relative[across, d.history_seat[across, recent] + 1]
     rows[before] = -1
     who[before] = -1
-    history = out[:, BLOCK["history"].slice].reshape(n, HISTORY_LENGTH, 4 + ROW_WIDTH)
-    history[..., :4] = _ONE_OF_4[who]
-    history[..., 4:] = _FEATURES[rows]
+    put("history", _EVENTS.take(who % 5 * len(_FEATURES) + rows % len(_FEATURES), axis=0))
     return out
 
 
@@ -186,32 +194,30 @@ def _known(d: Decisions, hand: Int8, played: Int8, relative: NDArray[np.int64]) 
     was resisted, a single payer held both, and each of two payers knows what the other held.
     """
     known = np.zeros((len(d), 4, NUM_KINDS), dtype=np.int8)
-    events = (d.paid[:, 0] >= 0) | d.resisted
-    (at,) = np.nonzero(events)
-    if not at.size:
-        return known[:, 1:]
-    view = relative[at]
-    n = np.arange(len(at))
-    payers, previous, to_first = d.payers[at], d.previous[at], d.to_first[at]
-    undecided = d.phase[at] == Phase.CHOOSE
-    held = np.zeros((len(at), 4, NUM_KINDS), dtype=np.int8)
-    for index in (0, 1):
-        paid = d.paid[at, index]
-        receiver = previous[n, np.where(to_first == index, 0, 1)]
-        holder = np.where(undecided, payers[:, index], receiver)
-        some = np.flatnonzero(paid >= 0)
-        held[some, view[some, holder[some] + 1], paid[some]] += 1
-        back = d.returned[at, index]
-        payer = payers[n, np.where(index == 0, to_first, 1 - to_first)]
-        some = np.flatnonzero(back >= 0)
-        held[some, view[some, payer[some] + 1], back[some]] += 1
-    shown = np.flatnonzero(d.resisted[at] & (payers[:, 1] < 0))
-    held[shown, view[shown, payers[shown, 0] + 1], BIG_JOKER] = 2
-    joint = np.flatnonzero(d.resisted[at] & (payers == d.seat[at, None]).any(axis=1))
-    joint = joint[payers[joint, 1] >= 0]
-    own = hand[at[joint], BIG_JOKER] + played[at[joint], 0, BIG_JOKER]
-    held[joint, 2, BIG_JOKER] = 2 - own
-    known[at] = np.maximum(held - played[at], 0)
+    (at,) = np.nonzero(d.paid[:, 0] >= 0)
+    if at.size:
+        n = np.arange(len(at))[:, None]
+        payers = d.payers[at]
+        first = np.stack([d.to_first[at], 1 - d.to_first[at]], axis=1)  # payer of either receiver
+        receivers = d.previous[at][n, first]  # of either payer: `first` is its own inverse
+        payers_of = payers[n, first]
+        before = (d.phase[at] == Phase.CHOOSE)[:, None]
+        holders = np.concatenate([np.where(before, payers, receivers), payers_of], axis=1)
+        kinds = np.concatenate([d.paid[at], d.returned[at]], axis=1)
+        # Four different seats hold the four cards, so no cell is written twice.
+        which, column = np.nonzero(kinds >= 0)
+        kind, table_of = kinds[which, column], at[which]
+        seat = relative[table_of, holders[which, column] + 1]
+        known[table_of, seat, kind] = played[table_of, seat, kind] == 0
+    (at,) = np.nonzero(d.resisted)
+    if at.size:
+        payers = d.payers[at]
+        single = payers[:, 1] < 0
+        mine = (payers == d.seat[at, None]).any(axis=1)
+        own = hand[at, BIG_JOKER] + played[at, 0, BIG_JOKER]
+        seat = np.where(single, relative[at, payers[:, 0] + 1], 2)
+        had = np.where(single, 2, np.where(mine, 2 - own, 0)).astype(np.int8)
+        known[at, seat, BIG_JOKER] = np.maximum(had - played[at, seat, BIG_JOKER], 0)
     return known[:, 1:]
 
 

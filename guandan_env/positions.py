@@ -77,7 +77,7 @@ def prepare(
     previous: object = AS_CONFIGURED,
     trick: object = None,
 ) -> Position:
-    """The options of `position`, checked against the rules of an engine, whose state is not used."""
+    """The options of `position`, checked against an engine's rules; its state is not used."""
     given = Position(
         hands=None if hands is None else _hands(hands),
         level=None if level is None else parse_rank(level),
@@ -326,5 +326,3 @@ def check_options(options: Mapping[str, object]) -> None:
             raise StateError(
                 f"unknown option {name!r}{nearest(name, OPTIONS)}; allowed are {', '.join(OPTIONS)}"
             )
-
-

@@ -112,7 +112,7 @@ def test_illegal_action_then_reset_then_a_full_game():
     assert all(env.terminations.values())
     assert env.rewards[culprit] == -3
     assert sum(map(abs, env.rewards.values())) == 3
-    for agent in env.agent_iter():
+    for _ in env.agent_iter():
         env.last()
         env.step(None)
     fresh = guandan_env.env(episode="game", previous=None)
@@ -138,7 +138,7 @@ def test_options_set_the_position():
     hands = ["S5 H5", ["SA"], "SK,HK", ["HR"]]
     env.reset(seed=1, options={"hands": hands, "level": "5", "leader": "player_2"})
     state = env.engine.state
-    assert [card_names(h) for h in to_counts(state.hands[0])][0] == ["S5", "H5"]
+    assert card_names(to_counts(state.hands[0, 0])) == ["S5", "H5"]
     assert env.agent_selection == "player_2"
     assert state.level[0] == 3
     assert state.phase[0] == Phase.PLAY
@@ -210,7 +210,7 @@ def test_bad_options_say_what_is_allowed_and_change_nothing(options, text):
 
 
 def test_bad_parameters():
-    for parameters in ({"render_mode": "human"}, {"reward": "gain"}, {"episode": "match"},
+    for parameters in ({"render_mode": "humna"}, {"reward": "gain"}, {"episode": "match"},
                        {"rules": "x"}, {"level": "1"}, {"previous": 1}):  # fmt: skip
         with pytest.raises(GuandanError, match=r"allowed|no rank|preset"):
             guandan_env.env(**parameters)

@@ -203,7 +203,7 @@ class Game:
         phase = situation.phase
         self._say(f"   1  {describe(hints[0], phase)}   ({ADVISER} would)")
         numbered = list(enumerate(hints, 1))[1:]
-        for pattern, group in groupby(numbered, key=lambda item: ROW_PATTERN[item[1]]):
+        for pattern, group in groupby(numbered, key=lambda item: int(ROW_PATTERN[item[1]])):
             # Non-breaking spaces keep a number and its name in one line.
             entries = [f"{n} {describe(row, phase)}".replace(" ", "\xa0") for n, row in group]
             title = Pattern(pattern).name.lower().replace("_", " ")
