@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guandan_env import actions as table
-from guandan_env.actions import NUM_ACTIONS, Pattern
+from guandan_env.actions import NUM_ACTIONS
 
 ACTION_FEATURES_VERSION = "action-features-v1"
 

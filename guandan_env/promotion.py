@@ -129,7 +129,8 @@ def settle(rules: RuleSet, standing: Standing, order: Int) -> tuple[Standing, In
 
 def _is_double(order: Int) -> NDArray[np.bool_]:
     """Whether the first two are partners (双下)."""
-    return (order[:, 0] + order[:, 1]) % 2 == 0
+    double: NDArray[np.bool_] = (order[:, 0] + order[:, 1]) % 2 == 0
+    return double
 
 
 def _streak_changes(before: Standing, after: Standing, order: Int) -> Int:

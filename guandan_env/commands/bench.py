@@ -10,23 +10,30 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from guandan_env import __version__, legality, randomness
+from guandan_env.aec import env, raw_env
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError
+from guandan_env.vector import GuandanVectorEnv, make_vec
 
 BATCH_SIZES = (1, 16, 64, 256, 1024, 2048, 4096, 8192)
 WARM_UP = 200  # steps before the clock starts, so that tables are spread over their deals
 
 
+def random_rows(engine: Engine, packed: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """A uniform legal row for every table."""
+    s = engine.state
+    keys = randomness.key(engine.seed, s.table, s.deal, s.seat, s.length)
+    return legality.select(packed, randomness.below(keys, legality.count(packed)))
+
+
 def random_step(engine: Engine) -> None:
     """One step with uniform random legal rows at every table, an int8 mask produced as well."""
-    s = engine.state
     packed = engine.packed_masks()
     legality.unpack(packed)
-    keys = randomness.key(engine.seed, s.table, s.deal, s.seat, s.length)
-    rows = legality.select(packed, randomness.below(keys, legality.count(packed)))
-    over = engine.step(rows, packed_masks=packed).over
+    over = engine.step(random_rows(engine, packed), packed_masks=packed).over
     if over.any():
         engine.start(np.flatnonzero(over))
 
@@ -50,6 +57,45 @@ def bench_engine(sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, A
         yield row("engine", size, steps, elapsed, bytes_per_table=engine.state.nbytes // size)
 
 
+def bench_observe(sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, Any]]:
+    """The vector environment: the same, with the acting seat's observation at every step."""
+    for size in sizes:
+        vec = make_vec(size, episode="deal", seed=1, reuse=True)
+        vec.reset()
+        engine = vec.engine
+
+        def step(vec: GuandanVectorEnv = vec, engine: Engine = engine) -> None:
+            vec.step(random_rows(engine, engine.packed_masks()))
+
+        for _ in range(WARM_UP if size > 1 else 1):
+            step()
+        yield row("observe", size, *timed(step, size, seconds))
+
+
+def bench_aec(_sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, Any]]:
+    """The PettingZoo environment, raw and through all its wrappers."""
+    for name, make in (("aec-raw", raw_env), ("aec", env)):
+        aec = make(episode="deal")
+        aec.reset(seed=1)
+        rng = np.random.default_rng(1)
+
+        def step(aec: Any = aec, rng: np.random.Generator = rng) -> None:
+            observation, _, termination, _, _ = aec.last()
+            if termination:
+                aec.reset()
+                return
+            aec.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
+
+        yield row(name, 1, *timed(step, 1, seconds))
+
+
+BENCHES: dict[str, Callable[[tuple[int, ...], float], Iterator[dict[str, Any]]]] = {
+    "engine": bench_engine,
+    "observe": bench_observe,
+    "aec": bench_aec,
+}
+
+
 def row(name: str, num_tables: int, steps: int, seconds: float, **more: Any) -> dict[str, Any]:
     """One result as `--json` prints it."""
     return {
@@ -71,7 +117,7 @@ def main(argv: list[str]) -> int:
         "seat, forced ones included; a mask over all rows is made for every step.",
         allow_abbrev=False,
     )
-    parser.add_argument("what", choices=["engine"], help="what to measure")
+    parser.add_argument("what", choices=list(BENCHES), help="what to measure")
     parser.add_argument(
         "--tables", type=int, nargs="+", default=list(BATCH_SIZES), help="batch sizes"
     )
@@ -81,11 +127,13 @@ def main(argv: list[str]) -> int:
     if not args.seconds > 0:
         raise GuandanError(f"--seconds is {args.seconds}; a number above 0 is allowed")
     if not args.json:
-        print(f"{'tables':>8} {'steps/s':>12}")
-    for result in bench_engine(tuple(args.tables), args.seconds):
+        print(f"{'name':<8} {'tables':>8} {'steps/s':>12}")
+    for result in BENCHES[args.what](tuple(args.tables), args.seconds):
         if args.json:
             print(json.dumps(result))
         else:
-            print(f"{result['num_tables']:>8} {result['steps_per_second']:>12,.0f}")
+            print(
+                f"{result['name']:<8} {result['num_tables']:>8} {result['steps_per_second']:>12,.0f}"
+            )
         sys.stdout.flush()
     return 0
