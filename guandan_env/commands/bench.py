@@ -132,8 +132,7 @@ def main(argv: list[str]) -> int:
         if args.json:
             print(json.dumps(result))
         else:
-            print(
-                f"{result['name']:<8} {result['num_tables']:>8} {result['steps_per_second']:>12,.0f}"
-            )
+            name, tables, speed = (result[k] for k in ("name", "num_tables", "steps_per_second"))
+            print(f"{name:<8} {tables:>8} {speed:>12,.0f}")
         sys.stdout.flush()
     return 0
