@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -52,6 +52,11 @@ class Decisions:
 
     def __len__(self) -> int:
         return len(self.seat)
+
+    def take(self, chosen: NDArray[np.integer]) -> Decisions:
+        """Some of these decisions, by their positions `(m,)`."""
+        arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "rules"}
+        return Decisions(rules=self.rules, **arrays)
 
     @cached_property
     def mask(self) -> NDArray[np.int8]:

@@ -196,8 +196,8 @@ class Engine:
         *,
         packed_masks: NDArray[np.uint64] | None = None,
     ) -> Decisions:
-        """The decisions pending at some tables (indices; default all that are not over)."""
-        chosen = np.flatnonzero(~self.state.over) if tables is None else np.asarray(tables)
+        """The decisions pending at some tables (indices; default all where a seat is to act)."""
+        chosen = np.flatnonzero(self.state.seat >= 0) if tables is None else np.asarray(tables)
         packed = self.packed_masks() if packed_masks is None else packed_masks
         return pending(self.state, self.rules, self.seed, packed[chosen], chosen)
 
@@ -207,17 +207,20 @@ class Engine:
         cards: NDArray[np.uint8] | None = None,
         *,
         packed_masks: NDArray[np.uint64] | None = None,
+        go_on: bool = True,
     ) -> StepResult:
-        """Play row `actions[t]` at every table t that is not over (there it is ignored).
+        """Play row `actions[t]` at every table t where a seat is to act (elsewhere it is ignored).
 
         `cards` `(B, 54)`, if given, says which cards are played, else the engine chooses suits
         (`suits.choose_cards`); all-zero rows of it leave the choice to the engine too.
-        `packed_masks` saves computing again what `packed_masks()` returned for this state. Raises
-        `IllegalActionError`, naming the first table at fault, and changes nothing.
+        `packed_masks` saves computing again what `packed_masks()` returned for this state. With
+        `go_on=False` a table whose deal ended inside a game stays as it is, the levels settled,
+        until `next_deal`. Raises `IllegalActionError`, naming the first table at fault, and changes
+        nothing.
         """
         s = self.state
         actions = self._checked(actions, packed_masks)
-        live = np.flatnonzero(~s.over)
+        live = np.flatnonzero(s.seat >= 0)
         playing = live[s.phase[live] == Phase.PLAY]
         bits = None if cards is None else self._checked_cards(actions, cards, playing)
         s.history[live, s.length[live]] = actions[live]
@@ -228,7 +231,7 @@ class Engine:
             tribute_phase.act(s, self.rules, rest, actions[rest])
             self._refresh_masks(rest[s.phase[rest] == Phase.PLAY])
         ended = self._play(playing, actions[playing], bits)
-        return self._finish(ended)
+        return self._finish(ended, go_on)
 
     def _checked(
         self, actions: NDArray[np.integer], packed: NDArray[np.uint64] | None
@@ -244,7 +247,7 @@ class Engine:
         inside = (rows >= 0) & (rows < NUM_ACTIONS)
         packed = self.packed_masks() if packed is None else packed
         legal = inside & legality.is_set(packed, np.where(inside, rows, 0))
-        wrong = np.flatnonzero(~legal & ~s.over)
+        wrong = np.flatnonzero(~legal & (s.seat >= 0))
         if wrong.size:
             at = int(wrong[0])
             raise IllegalActionError(self._why_not(at, int(given[at])))
@@ -345,8 +348,8 @@ class Engine:
 
     # ------------------------------------------------------------------ the end of a deal
 
-    def _finish(self, ended: NDArray[np.intp]) -> StepResult:
-        """Settle the deals that are over and begin the next ones."""
+    def _finish(self, ended: NDArray[np.intp], go_on: bool) -> StepResult:
+        """Settle the deals that are over and, with `go_on`, begin the next ones."""
         b = self.num_tables
         result = StepResult(
             np.zeros((b, 4), dtype=np.float32),
@@ -363,22 +366,46 @@ class Engine:
         side, levels = promotion.gains(self.rules, order)
         levels = np.where(s.sudden_death[ended], 1, levels)
         result.reward[ended] = np.where(_SEATS % 2 == side[:, None], 1, -1) * levels[:, None]
+        over, carry_on = ended, ended[:0]
         if self.episode == "deal":
             s.winner[ended] = side
-            over = ended
         else:
             over, carry_on = self._settle(ended, order, side)
-            if carry_on.size:
-                s.previous[carry_on] = np.where(
-                    s.sudden_death[carry_on, None], -1, s.order[carry_on]
-                )
-                self._begin_deal(carry_on, self._next_level(carry_on))
-        s.over[over] = True
-        s.phase[over] = Phase.OVER
-        s.seat[over] = -1
-        s.hand_masks[over] = 0
-        result.over[over] = True
+        s.over[over] = result.over[over] = True
+        s.phase[ended] = Phase.OVER
+        s.seat[ended] = -1
+        s.hand_masks[ended] = 0
+        if go_on and carry_on.size:
+            self.next_deal(carry_on)
         return result
+
+    def next_deal(self, tables: NDArray[np.integer]) -> None:
+        """Begin the next deal of the game at some tables (indices) that stand between two deals."""
+        s = self.state
+        tables = np.asarray(tables)
+        if (s.over[tables] | (s.phase[tables] != Phase.OVER)).any():
+            raise GuandanError("next_deal is for tables between two deals of a game only")
+        s.previous[tables] = np.where(s.sudden_death[tables, None], -1, s.order[tables])
+        self._begin_deal(tables, self._next_level(tables))
+
+    def stop(self, tables: NDArray[np.integer]) -> None:
+        """End the episode at some tables (indices) at once, without a result."""
+        s = self.state
+        s.over[tables] = True
+        s.phase[tables] = Phase.OVER
+        s.seat[tables] = -1
+        s.hand_masks[tables] = 0
+
+    def yield_lead(self, tables: NDArray[np.integer]) -> None:
+        """Give the lead at some tables (indices) to the next seat with cards.
+
+        No move of the game: what a conductor of matches does about a wrong lead (RULES 7.4).
+        """
+        s = self.state
+        tables = np.asarray(tables)
+        if ((s.phase[tables] != Phase.PLAY) | (s.lead[tables] != PASS)).any():
+            raise GuandanError("yield_lead is for tables where a seat is to lead only")
+        s.seat[tables] = NEXT[s.active[tables], s.seat[tables]]
 
     def _settle(
         self, ended: NDArray[np.intp], order: NDArray[np.int64], side: NDArray[np.int64]
