@@ -36,6 +36,7 @@ class Kind(NamedTuple):
 KINDS: dict[str, Kind] = {
     "random": Kind("agents.random_bot:Random", "any legal action, each as likely as the others"),
     "greedy": Kind("agents.greedy:Greedy", "the yardstick: low cards first, bombs when it must"),
+    "planner": Kind("agents.planner:Planner", "plans its hand and plays to the plan"),
 }
 
 Value = int | float | bool | str

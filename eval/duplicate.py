@@ -1,47 +1,219 @@
-"""Duplicate deals: two agents play every deal twice, the second time with the sides exchanged.
+"""Duplicate play: two agents play every deal, or every game, twice with the sides exchanged.
 
-Deal k of a match is deal 0 of table k of the engine, so it follows from (seed, k). In leg 0 the
-agent a sits at seats 0 and 2, in leg 1 at seats 1 and 3. Everything random at a decision follows
-from seed, deal, seat and number of the decision, so that an agent against itself plays both legs
-alike and comes out at exactly zero, and no result depends on the batch size.
+Deal k is deal 0 of table k of the engine, so it follows from (seed, k); game k begins at table
+`GAME_TABLES` + k. In leg 0 the agent a sits at seats 0 and 2, in leg 1 at seats 1 and 3.
+Everything random at a decision follows from seed, deal, seat and number of the decision, so that
+an agent against itself plays both legs alike and comes out at exactly zero, and no result depends
+on the batch size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from time import perf_counter
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import AgentError
-from guandan_env import legality
-from guandan_env.actions import NUM_ACTIONS
-from guandan_env.cards import NUM_KINDS
-from guandan_env.decisions import Agent, Decisions
-from guandan_env.engine import Engine
+from eval import audit
+from eval.faults import Fault
+from eval.runner import MAX_TABLES, Jobs, Outcome, Tables, play
+from guandan_env.conduct import Conduct
+from guandan_env.decisions import Agent
+from guandan_env.engine import StepResult
 from guandan_env.errors import GuandanError
+from guandan_env.promotion import DRAW
 from guandan_env.rules import RuleSet
 
-MAX_TABLES = 2048
-_LEGS = 2
+GAME_TABLES = 1 << 32  # games and single deals share no cards
+LEGS = 2
 
 
 @dataclass(frozen=True)
-class Duplicate:
-    """Results of n deals, each played twice, all of a's side. Arrays `(n, 2)` by deal and leg.
+class Terms:
+    """What every pair of a match has in common."""
 
-    won: bool, a's side won the deal. gain: float32, levels that a's side won (negative: lost).
-    double_down: bool, a's side came in first and second. decisions, seconds: `(2,)`, how many
-    decisions a and b made, and the time they took for them.
+    rules: RuleSet = field(default_factory=lambda: RuleSet.preset("default"))
+    seed: int = 0
+    episode: str = "deal"
+    level: str | None = None
+    conduct: Conduct = field(default_factory=Conduct)
+    num_tables: int = MAX_TABLES
+    record: bool = False  # keep a record of every deal
+    context: dict[str, Any] = field(default_factory=dict)  # what records say about the match
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Results of n deals or games, each played twice, of a's side by deal and leg, `(n, 2)`.
+
+    won: float64, 1 for a win, 0.5 for a draw. gain: float32, levels won less levels lost.
+    double_down: bool, a's side came in first and second (of games: in the last deal). first:
+    int8, the seat that came in first, -1 after a forfeit. level: int8 rank. deals: int32, deals
+    played. bombs_over_partner, wilds_left: `(n, 2, 2)` by the sides a and b. decisions, seconds,
+    failures: `(2,)`, of a and b. faults: what the failures were. records: by
+    pair, leg 0 and then leg 1.
     """
 
-    won: NDArray[np.bool_]
+    won: NDArray[np.float64]
     gain: NDArray[np.float32]
     double_down: NDArray[np.bool_]
+    first: NDArray[np.int8]
+    level: NDArray[np.int8]
+    deals: NDArray[np.int32]
+    bombs_over_partner: NDArray[np.int64]
+    wilds_left: NDArray[np.int64]
     decisions: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    failures: NDArray[np.int64]
+    faults: tuple[Fault, ...] = ()
+    records: tuple[tuple[dict[str, Any], ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.won)
+
+    def head(self, count: int) -> Pairs:
+        """The first pairs only; counts by agent stay those of all."""
+        cut = {f.name: getattr(self, f.name)[:count] for f in fields(self)}
+        for name in (*_BY_AGENT, "faults"):
+            cut[name] = getattr(self, name)
+        return Pairs(**cut)
+
+    @classmethod
+    def join(cls, parts: list[Pairs]) -> Pairs:
+        """One after the other."""
+        whole: dict[str, Any] = {}
+        for f in fields(cls):
+            values = [getattr(part, f.name) for part in parts]
+            if f.name in _BY_AGENT:
+                whole[f.name] = np.sum(values, axis=0)
+            elif isinstance(values[0], tuple):
+                whole[f.name] = tuple(item for value in values for item in value)
+            else:
+                whole[f.name] = np.concatenate(values)
+        return cls(**whole)
+
+
+_BY_AGENT = ("decisions", "seconds", "failures")
+
+
+class _Notes:
+    """Observer that keeps what `Pairs` says about the play, and the records."""
+
+    def __init__(self, jobs: int, record: bool) -> None:
+        self.bombs = np.zeros((jobs, 4), dtype=np.int64)
+        self.wilds = np.zeros((jobs, 4), dtype=np.int64)
+        self.records: list[list[dict[str, Any]]] | None = (
+            [[] for _ in range(jobs)] if record else None
+        )
+
+    def deals_over(self, tables: Tables, at: NDArray[np.intp], result: StepResult) -> None:
+        job, state = tables.job[at], tables.engine.state
+        self.bombs[job] += audit.bombs_over_partner(state, at)
+        self.wilds[job] += audit.wilds_left(state, at)
+        if self.records is not None:
+            for table, j in zip(at.tolist(), job.tolist(), strict=True):
+                self.records[j].append(tables.record(table))
+
+
+def play_pairs(
+    a: Agent,
+    b: Agent,
+    first: int,
+    count: int,
+    terms: Terms,
+    progress: Callable[[int, float], None] | None = None,
+) -> Pairs:
+    """Play pairs `first` … `first + count - 1` of a match.
+
+    `progress` is told how many of the 2 * `count` deals or games are done, and a's win rate in
+    them. Ctrl-C ends it early: the result is then that of the pairs before the first unfinished
+    one. Raises `AgentFaultError` as `runner.play` does.
+    """
+    if first < 0 or count < 1 or terms.num_tables < 1:
+        raise GuandanError(
+            f"first {first}, count {count}, num_tables {terms.num_tables}: the first pair is 0 or "
+            "later, of the others at least 1 is allowed"
+        )
+    number = first + np.arange(count, dtype=np.int64)
+    base = GAME_TABLES if terms.episode == "game" else 0
+    leg = np.arange(LEGS * count) % LEGS
+    jobs = Jobs(
+        table=np.repeat(base + number, LEGS),
+        seating=(np.arange(4) + leg[:, None]) % 2,
+        context=lambda job: {**terms.context, terms.episode: first + job // 2, "leg": job % 2},
+    )
+    for agent in (a, b):
+        agent.reset()
+    notes = _Notes(len(jobs), terms.record)
+    outcome = Outcome.empty(len(jobs), 2)
+
+    def told(so_far: Outcome) -> None:
+        nonlocal outcome
+        outcome = so_far
+        if progress is not None:
+            done = so_far.done
+            progress(int(done.sum()), float(_won(so_far.winner[done], leg[done]).mean()))
+
+    fixed = terms.rules.fixed_level if terms.level is None else terms.level
+    try:
+        outcome = play(
+            (a, b),
+            jobs,
+            rules=terms.rules,
+            seed=terms.seed,
+            episode=terms.episode,
+            level=fixed if terms.episode == "deal" else None,
+            conduct=terms.conduct,
+            num_tables=terms.num_tables,
+            observers=(notes,),
+            progress=told,
+        )
+    except KeyboardInterrupt:
+        whole = outcome.done.reshape(-1, LEGS).all(axis=1)
+        return _pairs(outcome, notes, leg).head(int(np.argmin(np.append(whole, False))))
+    return _pairs(outcome, notes, leg)
+
+
+def _won(winner: NDArray[np.int8], leg: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1, 0.5 or 0 for a, whose side is the number of the leg."""
+    return np.where(winner == DRAW, 0.5, winner == leg).astype(np.float64)
+
+
+def _pairs(outcome: Outcome, notes: _Notes, leg: NDArray[np.int64]) -> Pairs:
+    jobs = np.arange(len(leg))
+    order = outcome.order.astype(np.int64)
+    won = _won(outcome.winner, leg)
+    double = (order[:, 1] >= 0) & ((order[:, 0] + order[:, 1]) % 2 == 0)
+    by_side = [
+        np.stack([seats[:, side::2].sum(axis=1) for side in (0, 1)], axis=1)
+        for seats in (notes.bombs, notes.wilds)
+    ]
+    # A's side is that of the leg, b's the other one.
+    bombs, wilds = (np.stack([x[jobs, leg], x[jobs, 1 - leg]], axis=1) for x in by_side)
+    owners = np.array([index for index, _ in outcome.faults], dtype=np.int64)
+    return Pairs(
+        won=won.reshape(-1, LEGS),
+        gain=outcome.gain[jobs, leg].reshape(-1, LEGS),
+        double_down=((won == 1) & double).reshape(-1, LEGS),
+        first=outcome.order[:, 0].reshape(-1, LEGS),
+        level=outcome.level.reshape(-1, LEGS)[:, 0],
+        deals=outcome.deals.reshape(-1, LEGS),
+        bombs_over_partner=bombs.reshape(-1, LEGS, 2),
+        wilds_left=wilds.reshape(-1, LEGS, 2),
+        decisions=outcome.decisions,
+        seconds=outcome.seconds,
+        failures=np.bincount(owners, minlength=2),
+        faults=tuple(fault for _, fault in outcome.faults),
+        records=_by_pair(notes.records or []),
+    )
+
+
+def _by_pair(records: list[list[dict[str, Any]]]) -> tuple[tuple[dict[str, Any], ...], ...]:
+    """Records by job put together by pair: all of leg 0, then all of leg 1."""
+    legs = [records[leg::LEGS] for leg in range(LEGS)]
+    return tuple(tuple(first + second) for first, second in zip(*legs, strict=True))
 
 
 def play_duplicate(
@@ -54,99 +226,18 @@ def play_duplicate(
     level: str | None = None,
     num_tables: int = MAX_TABLES,
     progress: Callable[[int], None] | None = None,
-) -> Duplicate:
-    """Play deals 0 … `deals`-1 in both legs, at most `num_tables` tables at a time.
+) -> Pairs:
+    """Play deals 0 … `deals`-1 twice each, at most `num_tables` tables at a time.
 
     `level` is a character, or None for a random level each deal. `progress` is told how many of
     the 2 * `deals` deals are over. Raises `AgentError`, naming the agent and the deal, where an
     agent fails or answers with something illegal.
     """
-    if deals < 1 or num_tables < 1:
-        raise GuandanError(f"deals {deals} and num_tables {num_tables}: at least 1 is allowed")
-    rules = RuleSet.preset("default") if rules is None else rules
-    agents = (a, b)
-    for agent in agents:
-        agent.reset()
-    jobs = _LEGS * deals  # job j is leg j % 2 of deal j // 2
-    job = np.arange(min(num_tables, jobs))  # the job that is played at each table
-    engine = Engine(
-        len(job),
-        rules,
+    terms = Terms(
+        rules=RuleSet.preset("default") if rules is None else rules,
         seed=seed,
-        level=rules.fixed_level if level is None else level,
-        tables=job // _LEGS,
+        level=level,
+        num_tables=num_tables,
     )
-    order = np.empty((jobs, 4), dtype=np.int8)
-    reward = np.empty((jobs, 4), dtype=np.float32)
-    decisions, seconds = np.zeros(2, dtype=np.int64), np.zeros(2)
-    done, begun = 0, len(job)
-    while done < jobs:
-        packed = engine.packed_masks()
-        actions = np.zeros(len(job), dtype=np.int64)
-        cards = np.zeros((len(job), NUM_KINDS), dtype=np.uint8)
-        live = ~engine.state.over
-        who = (engine.state.seat + job) % 2  # 0 where a decides, 1 where b does
-        for side, agent in enumerate(agents):
-            asked = np.flatnonzero(live & (who == side))
-            if not asked.size:
-                continue
-            pending = engine.decisions(asked, packed_masks=packed)
-            start = perf_counter()
-            actions[asked], cards[asked] = ask(agent, pending)
-            seconds[side] += perf_counter() - start
-            decisions[side] += len(asked)
-        chosen = cards if cards.any() else None
-        result = engine.step(actions, chosen, packed_masks=packed)
-        over = np.flatnonzero(result.over)
-        if not over.size:
-            continue
-        order[job[over]], reward[job[over]] = result.order[over], result.reward[over]
-        done += len(over)
-        again = over[: jobs - begun]
-        if again.size:
-            job[again] = np.arange(begun, begun + len(again))
-            begun += len(again)
-            engine.state.table[again] = job[again] // _LEGS
-            engine.state.deal[again] = -1
-            engine.start(again)
-        if progress is not None:
-            progress(done)
-    side_of_a = np.arange(jobs) % _LEGS
-    won = order[:, 0] % 2 == side_of_a
-    double = (order[:, 0] + order[:, 1]) % 2 == 0
-    gain = reward[np.arange(jobs), side_of_a]
-    return Duplicate(
-        won.reshape(-1, _LEGS),
-        gain.reshape(-1, _LEGS),
-        (won & double).reshape(-1, _LEGS),
-        decisions,
-        seconds,
-    )
-
-
-def ask(agent: Agent, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """An agent's checked answer: rows `(n,)`, and cards `(n, 54)`, all zero if it gave none."""
-    n = len(decisions)
-    try:
-        answer = agent.act(decisions)
-    except Exception as error:
-        raise AgentError(
-            f"agent {agent.name!r} failed at deal {decisions.table[0]}, seat {decisions.seat[0]} "
-            f"(the first of {n} decisions): {type(error).__name__}: {error}"
-        ) from error
-    rows, cards = answer if isinstance(answer, tuple) else (answer, np.zeros((n, NUM_KINDS), "u1"))
-    rows, cards = np.asarray(rows), np.asarray(cards)
-    if rows.shape != (n,) or rows.dtype.kind not in "iu" or cards.shape != (n, NUM_KINDS):
-        raise AgentError(
-            f"agent {agent.name!r} answered with {rows.dtype} of shape {rows.shape} and cards of "
-            f"shape {cards.shape}; whole numbers ({n},) and counts ({n}, {NUM_KINDS}) are allowed"
-        )
-    inside = (rows >= 0) & (rows < NUM_ACTIONS)
-    legal = inside & legality.is_set(decisions.packed, np.where(inside, rows, 0).astype(np.int64))
-    if not legal.all():
-        at = int(np.argmin(legal))
-        raise AgentError(
-            f"agent {agent.name!r} played the illegal action {rows[at]} at deal "
-            f"{decisions.table[at]}, seat {decisions.seat[at]}, decision {decisions.length[at]}"
-        )
-    return rows.astype(np.int64), cards
+    told = None if progress is None else lambda done, rate: progress(done)
+    return play_pairs(a, b, 0, deals, terms, told)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from guandan_env.registration import register
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from guandan_env.errors import GuandanError
     from guandan_env.plays import Play, legal_plays
     from guandan_env.rules import RuleSet
+    from guandan_env.single_seat import SingleSeatEnv, SingleSeatVectorEnv
     from guandan_env.vector import make_vec
 
 _HOME = {
@@ -23,6 +26,8 @@ _HOME = {
     "GuandanError": "errors",
     "Play": "plays",
     "RuleSet": "rules",
+    "SingleSeatEnv": "single_seat",
+    "SingleSeatVectorEnv": "single_seat",
     "env": "aec",
     "legal_plays": "plays",
     "make_vec": "vector",
@@ -36,6 +41,8 @@ __all__ = [
     "GuandanError",
     "Play",
     "RuleSet",
+    "SingleSeatEnv",
+    "SingleSeatVectorEnv",
     "env",
     "legal_plays",
     "make_vec",
@@ -48,3 +55,6 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'guandan_env' has no attribute {name!r}")
     return getattr(importlib.import_module(f"guandan_env.{_HOME[name]}"), name)
+
+
+register()

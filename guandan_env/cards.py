@@ -15,12 +15,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from guandan_env.errors import CardError, nearest
+from guandan_env.checks import items_of, whole_array, whole_number
+from guandan_env.errors import CardError, nearest, shown
 
 RANKS = "23456789TJQKA"
 SUITS = "SHCD"
 NUM_RANKS = 13
 NUM_KINDS = 54
+NUM_CARDS = 2 * NUM_KINDS
 SMALL_JOKER = 52
 BIG_JOKER = 53
 HAND_SIZE = 27
@@ -38,17 +40,20 @@ def parse_rank(text: object) -> int:
     """Rank index 0…12 of a character `2`…`A`; `CardError` for anything else."""
     if isinstance(text, str) and len(text) == 1 and text in RANKS:
         return RANKS.index(text)
-    raise CardError(f"{text!r} is no rank or level: allowed are {' '.join(RANKS)}")
+    raise CardError(f"{shown(text)} is no rank or level: allowed are {' '.join(RANKS)}")
 
 
 def rank_name(rank: int) -> str:
-    """Character of a rank index; `B` and `R` for the small and the big joker (13, 14)."""
-    return (RANKS + "BR")[rank]
+    """Character of a rank index 0…12; `B` and `R` for the small and the big joker (13, 14).
+
+    `CardError` for anything else.
+    """
+    return (RANKS + "BR")[whole_number(rank, "rank", 0, NUM_RANKS + 1, CardError)]
 
 
 def kind_name(kind: int) -> str:
-    """Two-character name of a kind 0…53."""
-    return KIND_NAMES[kind]
+    """Two-character name of a kind 0…53; `CardError` for anything else."""
+    return KIND_NAMES[whole_number(kind, "kind", 0, NUM_KINDS - 1, CardError)]
 
 
 def wild_kind(level: int) -> int:
@@ -60,27 +65,38 @@ def parse_card(text: object) -> int:
     """Kind of a two-character card such as `S3`, `HT`, `SB`, `HR`."""
     if isinstance(text, str) and text in KIND_OF:
         return KIND_OF[text]
-    hint = nearest(text, KIND_NAMES) if isinstance(text, str) else ""
     raise CardError(
-        f"{text!r} is no card{hint}: a card is a suit (S H C D) and a rank ({RANKS}), "
-        "or SB (small joker), HR (big joker)"
+        f"{shown(text)} is no card{nearest(text, KIND_NAMES)}: "
+        f"a card is a suit (S H C D) and a rank ({RANKS}), or SB (small joker), HR (big joker)"
     )
 
 
 def parse_cards(cards: object) -> list[int]:
-    """Kinds of a list of cards, or of one string separated by spaces or commas."""
+    """Kinds of a list of cards, or of one string separated by spaces or commas.
+
+    `CardError` for what is none, for an unknown card, and for more cards than two decks have.
+    """
     if isinstance(cards, str):
         cards = cards.replace(",", " ").split()
-    if not isinstance(cards, Iterable) or isinstance(cards, (bytes, dict)):
-        raise CardError(f"{cards!r} is no list of cards such as ['S3', 'HR'] or 'S3 HR'")
-    return [parse_card(card) for card in cards]
+    items = items_of(cards, NUM_CARDS)
+    if items is None:
+        raise CardError(f"{shown(cards)} is no list of cards such as ['S3', 'HR'] or 'S3 HR'")
+    if len(items) > NUM_CARDS:
+        raise CardError(f"{shown(cards)} is longer than two decks, which have {NUM_CARDS} cards")
+    return [parse_card(card) for card in items]
 
 
 def counts_of(kinds: Iterable[int]) -> Counts:
-    """Counts `(54,) uint8` of some kinds; `CardError` where a kind comes three times."""
+    """Counts `(54,) uint8` of some kinds 0…53.
+
+    `CardError` where a kind comes three times, or is no such number.
+    """
     counts = np.zeros(NUM_KINDS, dtype=np.int64)
-    for kind in kinds:
-        counts[kind] += 1
+    items = items_of(kinds, NUM_CARDS)
+    if items is None:
+        raise CardError(f"{shown(kinds)} is no list of kinds")
+    for kind in items:
+        counts[whole_number(kind, "kind", 0, NUM_KINDS - 1, CardError)] += 1
     if (counts > 2).any():
         kind = int(np.argmax(counts))
         raise CardError(f"{KIND_NAMES[kind]} is there {counts[kind]} times; two decks hold two")
@@ -88,8 +104,15 @@ def counts_of(kinds: Iterable[int]) -> Counts:
 
 
 def kinds_of(counts: Counts | Sequence[int]) -> list[int]:
-    """Kinds of a hand `(54,)`, in canonical order, each as often as it is held."""
-    return [int(k) for k in np.repeat(np.arange(NUM_KINDS), np.asarray(counts, dtype=np.int64))]
+    """Kinds of a hand `(54,)`, in canonical order, each as often as it is held.
+
+    `CardError` for what is no such hand.
+    """
+    held = whole_array(counts, "counts", (NUM_KINDS,), CardError)
+    if held.min() < 0 or held.max() > 2:
+        raise CardError(f"counts are {held.min()} to {held.max()}; 0 to 2 are allowed")
+    kinds: list[int] = np.repeat(np.arange(NUM_KINDS), held.astype(np.int64)).tolist()
+    return kinds
 
 
 def card_names(counts: Counts | Sequence[int]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +13,14 @@ from guandan_env import legality, randomness
 from guandan_env.cards import to_counts
 from guandan_env.rules import RuleSet
 from guandan_env.state import Phase, State
+
+# What a decision shows of the state as it stands, under the same names.
+_SHOWN = (
+    "table", "deal", "seat", "phase", "level", "steps", "declarer", "lead", "lead_seat", "last",
+    "order", "previous", "resisted", "payers", "to_first", "paid", "returned", "history",
+    "history_seat", "length",
+)  # fmt: skip
+_PAY, _RETURN = int(Phase.PAY), int(Phase.RETURN)  # arrays compare far slower with an IntEnum
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,7 @@ class Decisions:
     deal: NDArray[np.int64]  # (n,) number of the deal at the table
     seat: NDArray[np.int8]  # (n,) the seat that decides
     phase: NDArray[np.int8]  # (n,) state.Phase
-    key: NDArray[np.uint64]  # (n,) random key of (seed, table, deal, seat, number of the decision)
+    root: NDArray[np.uint64]  # (n,) what `key` is made from: the seed, scrambled
     packed: NDArray[np.uint64]  # (n, 36) legal rows
     hand_bits: NDArray[np.uint64]  # (n, 2)
     played_bits: NDArray[np.uint64]  # (n, 4, 2) cards that each seat has played
@@ -57,6 +65,13 @@ class Decisions:
         """Some of these decisions, by their positions `(m,)`."""
         arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "rules"}
         return Decisions(rules=self.rules, **arrays)
+
+    @cached_property
+    def key(self) -> NDArray[np.uint64]:
+        """Random keys `(n,)` of (seed, table, deal, seat, number of the decision)."""
+        return randomness.key(
+            self.table, self.deal, randomness.DECISION, self.seat, self.length, root=self.root
+        )
 
     @cached_property
     def mask(self) -> NDArray[np.int8]:
@@ -99,9 +114,13 @@ class Agent(Protocol):
 
 def cards_left(s: State, tables: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Cards that each seat holds at some tables, `(n, 4)`."""
-    held = np.bitwise_count(s.hands[tables])
-    left: NDArray[np.uint8] = held.sum(axis=-1, dtype=np.uint8)
-    return left
+    held = np.bitwise_count(s.hands.take(tables, axis=0))
+    return held[..., 0] + held[..., 1]
+
+
+@lru_cache(maxsize=64)
+def _root(seed: int) -> NDArray[np.uint64]:
+    return randomness.key(seed)
 
 
 def pending(
@@ -116,43 +135,22 @@ def pending(
     `packed` `(n, 36)` are the legal rows at those tables. Cards that a seat chose in secret (the
     first of two payments or returns) are hidden until they are turned up.
     """
-    phase, seat, length = s.phase[tables], s.seat[tables], s.length[tables]
-    paid, returned = s.paid[tables].copy(), s.returned[tables].copy()
-    history = s.history[tables]
-    n = np.arange(len(tables))
-    secret = (phase == Phase.PAY) & (paid[:, 0] >= 0)
-    secret |= (phase == Phase.RETURN) & (returned[:, 0] >= 0)
-    last = n[secret], length[secret] - 1
-    history[last] = -1
-    paid[phase == Phase.PAY] = -1
-    returned[phase == Phase.RETURN] = -1
-    key = randomness.key(seed, s.table[tables], s.deal[tables], randomness.DECISION, seat, length)
+    # take() copies rows several times faster than indexing does.
+    shown = {name: getattr(s, name).take(tables, axis=0) for name in _SHOWN}
+    phase, paid, returned = shown["phase"], shown["paid"], shown["returned"]
+    paying, returning = phase == _PAY, phase == _RETURN
+    secret = (paying & (paid[:, 0] >= 0)) | (returning & (returned[:, 0] >= 0))
+    hidden = secret.nonzero()[0]
+    shown["history"][hidden, shown["length"][hidden] - 1] = -1
+    paid[paying] = -1
+    returned[returning] = -1
     return Decisions(
         rules=rules,
-        index=np.asarray(tables, dtype=np.int64),
-        table=s.table[tables],
-        deal=s.deal[tables],
-        seat=seat,
-        phase=phase,
-        key=key,
+        index=np.array(tables, dtype=np.int64),
+        root=np.repeat(_root(seed), len(tables)),
         packed=packed,
-        hand_bits=s.hands[tables, seat],
-        played_bits=s.played[tables],
+        hand_bits=s.hands[tables, shown["seat"]],
+        played_bits=s.played.take(tables, axis=0),
         counts=cards_left(s, tables),
-        level=s.level[tables],
-        steps=s.steps[tables],
-        declarer=s.declarer[tables],
-        lead=s.lead[tables],
-        lead_seat=s.lead_seat[tables],
-        last=s.last[tables],
-        order=s.order[tables],
-        previous=s.previous[tables],
-        resisted=s.resisted[tables],
-        payers=s.payers[tables],
-        to_first=s.to_first[tables],
-        paid=paid,
-        returned=returned,
-        history=history,
-        history_seat=s.history_seat[tables],
-        length=length,
+        **shown,
     )

@@ -17,12 +17,13 @@ from guandan_env import dealing, legality, promotion, tribute_phase
 from guandan_env.actions import FIRST_CARD, NUM_ACTIONS, PASS, RESIST
 from guandan_env.cards import RANKS, add, parse_rank, remove
 from guandan_env.decisions import Decisions, pending
-from guandan_env.errors import GuandanError, IllegalActionError, nearest
+from guandan_env.errors import GuandanError, IllegalActionError, nearest, shown
 from guandan_env.rules import RuleSet
 from guandan_env.state import Phase, State
 from guandan_env.suits import choose_cards, match_cards
 from guandan_env.tribute_phase import kinds_to_rows
 
+_PLAY = int(Phase.PLAY)  # arrays compare far slower with an IntEnum
 _SEATS = np.arange(4)
 _ACTIVE = np.arange(16)
 # [active seats as bits, seat]: the next seat with cards after it.
@@ -114,14 +115,26 @@ class Engine:
 
     # ------------------------------------------------------------------ starting
 
-    def start(self, tables: NDArray[np.integer]) -> None:
-        """Begin the next episode at some tables (indices), whatever they were doing."""
+    def start(
+        self, tables: NDArray[np.integer], *, deals_used: NDArray[np.integer] | int = 0
+    ) -> None:
+        """Begin the next episode at some tables (indices), whatever they were doing.
+
+        `deals_used`, one number or `(n,)`: how many deals earlier games of the match have used
+        up, for rules whose limit is of the match (RULES 5.14). At the limit a game is one deal of
+        sudden death (5.17); where the rules have none, it cannot begin: `GuandanError`.
+        """
+        used = self._checked_used(deals_used)
         s = self.state
         s.clear(tables, _GAME_FIELDS)
         s.over[tables] = False
         if self.episode == "game":
             s.steps[tables] = RANKS.index(self.rules.start_level)
             level = s.steps[tables, 0] if self.rules.fixed_level is None else None
+            if level is not None and self.rules.max_deals is not None and used.any():
+                s.deals[tables] = used
+                s.sudden_death[tables] = used >= self.rules.max_deals
+                level = np.where(s.sudden_death[tables], promotion.ACE, level)
         else:
             number = s.deal[tables] + 1
             level = dealing.levels(self.seed, s.table[tables], number)
@@ -139,6 +152,24 @@ class Engine:
             level = np.full(len(tables), RANKS.index(self.rules.fixed_level))
             s.steps[tables] = 0
         self._begin_deal(tables, level)
+
+    def _checked_used(self, deals_used: NDArray[np.integer] | int) -> NDArray[np.integer]:
+        used, rules = np.asarray(deals_used), self.rules
+        if used.dtype.kind not in "iu" or (used < 0).any():
+            raise GuandanError(
+                f"deals_used is {shown(deals_used)}; whole numbers from 0 are allowed"
+            )
+        if used.any():
+            if self.episode != "game" or rules.max_deals is None or rules.limit_scope != "match":
+                raise GuandanError(
+                    "deals_used is for games under rules with max_deals and limit_scope='match'"
+                )
+            if rules.at_limit != "sudden_death" and (used >= rules.max_deals).any():
+                raise GuandanError(
+                    f"deals_used reaches {used.max()}; after {rules.max_deals} deals these rules "
+                    "begin no game any more"
+                )
+        return used
 
     def _begin_deal(self, tables: NDArray[np.integer], level: NDArray[np.integer]) -> None:
         """Deal the next deal at some tables at the given level ranks."""
@@ -173,10 +204,10 @@ class Engine:
     def packed_masks(self) -> NDArray[np.uint64]:
         """Legal rows of the seat to act at every table, packed `(B, 36) uint64`; 0 when over."""
         s = self.state
-        at = np.arange(self.num_tables)
-        masks = s.hand_masks[at, np.maximum(s.seat, 0)]
-        masks &= self._lead_masks[self._lead_index[s.level, s.lead]]
-        other = np.flatnonzero(s.phase != Phase.PLAY)
+        hand = 4 * np.arange(self.num_tables) + np.maximum(s.seat, 0)
+        masks = s.hand_masks.reshape(-1, legality.MASK_WORDS).take(hand, axis=0)
+        masks &= self._lead_masks.take(self._lead_index[s.level, s.lead], axis=0)
+        other = (s.phase != _PLAY).nonzero()[0]
         if other.size:
             kinds, resist = tribute_phase.legal(s, self.rules, other)
             masks[other] = kinds_to_rows(kinds)
@@ -207,6 +238,7 @@ class Engine:
         cards: NDArray[np.uint8] | None = None,
         *,
         packed_masks: NDArray[np.uint64] | None = None,
+        tables: NDArray[np.integer] | None = None,
         go_on: bool = True,
     ) -> StepResult:
         """Play row `actions[t]` at every table t where a seat is to act (elsewhere it is ignored).
@@ -214,27 +246,31 @@ class Engine:
         `cards` `(B, 54)`, if given, says which cards are played, else the engine chooses suits
         (`suits.choose_cards`); all-zero rows of it leave the choice to the engine too.
         `packed_masks` saves computing again what `packed_masks()` returned for this state. With
+        `tables` (indices of tables where a seat is to act) the others stand still. With
         `go_on=False` a table whose deal ended inside a game stays as it is, the levels settled,
         until `next_deal`. Raises `IllegalActionError`, naming the first table at fault, and changes
         nothing.
         """
         s = self.state
-        actions = self._checked(actions, packed_masks)
-        live = np.flatnonzero(s.seat >= 0)
-        playing = live[s.phase[live] == Phase.PLAY]
+        live = (s.seat >= 0).nonzero()[0] if tables is None else np.asarray(tables)
+        actions = self._checked(actions, packed_masks, live)
+        playing = live[s.phase[live] == _PLAY]
         bits = None if cards is None else self._checked_cards(actions, cards, playing)
         s.history[live, s.length[live]] = actions[live]
         s.history_seat[live, s.length[live]] = s.seat[live]
         s.length[live] += 1
         if len(playing) < len(live):
-            rest = live[s.phase[live] != Phase.PLAY]
+            rest = live[s.phase[live] != _PLAY]
             tribute_phase.act(s, self.rules, rest, actions[rest])
-            self._refresh_masks(rest[s.phase[rest] == Phase.PLAY])
+            self._refresh_masks(rest[s.phase[rest] == _PLAY])
         ended = self._play(playing, actions[playing], bits)
         return self._finish(ended, go_on)
 
     def _checked(
-        self, actions: NDArray[np.integer], packed: NDArray[np.uint64] | None
+        self,
+        actions: NDArray[np.integer],
+        packed: NDArray[np.uint64] | None,
+        live: NDArray[np.integer],
     ) -> NDArray[np.int64]:
         given = np.asarray(actions)
         if given.shape != (self.num_tables,) or given.dtype.kind not in "iu":
@@ -242,12 +278,11 @@ class Engine:
                 f"actions are {given.dtype} of shape {given.shape}; "
                 f"whole numbers of shape ({self.num_tables},) are allowed"
             )
-        s = self.state
         rows = given.astype(np.int64)
         inside = (rows >= 0) & (rows < NUM_ACTIONS)
         packed = self.packed_masks() if packed is None else packed
         legal = inside & legality.is_set(packed, np.where(inside, rows, 0))
-        wrong = np.flatnonzero(~legal & (s.seat >= 0))
+        wrong = live[~legal[live]]
         if wrong.size:
             at = int(wrong[0])
             raise IllegalActionError(self._why_not(at, int(given[at])))
@@ -432,7 +467,7 @@ class Engine:
         over = s.winner[ended] >= 0
         return ended[over], ended[~over]
 
-    def _next_level(self, tables: NDArray[np.intp]) -> NDArray[np.int64]:
+    def _next_level(self, tables: NDArray[np.integer]) -> NDArray[np.int64]:
         """Rank of the next deal's level at some tables."""
         s = self.state
         if self.rules.fixed_level is not None:

@@ -1,9 +1,11 @@
 """Which rows of the action table a hand can make, and which beat a lead: bit-parallel.
 
 For every fact that a row can need ("at least k natural cards of rank r", "the S7 is there", "two
-wilds", …) there is one bit per table, 64 tables a word: a *plane*. A row is the AND of at most six
-planes, so a few gathers give the whole table for all hands; transposing 64 x 64 bits then gives
-each hand its row mask, packed in 36 words. What beats a lead at a level is precomputed.
+wilds", …) there is a bit, a *plane*, 256 in all; a row is the AND of at most six of them. For many
+hands a plane is laid out as one bit per hand, 64 hands a word: a few gathers give the whole table
+for all hands, and transposing 64 x 64 bits then gives each hand its row mask, packed in 36 words.
+For a few hands each row looks its planes up in each hand. What beats a lead at a level is
+precomputed.
 """
 
 from __future__ import annotations
@@ -16,50 +18,58 @@ from numpy.typing import NDArray
 from guandan_env import actions as table
 from guandan_env.actions import NUM_ACTIONS, Pattern
 from guandan_env.cards import NUM_RANKS, Bits
+from guandan_env.errors import GuandanError
 
 U64 = NDArray[np.uint64]
 MASK_WORDS = 36
+FEW = 16  # up to so many hands it is quicker not to transpose
 _PADDED = 64 * MASK_WORDS
+_UNPACKED = 64  # hands that are unpacked at a time into a given array
 _u = np.uint64
 NIBBLES = _u(0x1111111111111)  # the lowest bit of each of 13 ranks' four suits
-NATURAL = _u((1 << 52) - 1)
 SUIT_CARDS = _u((1 << 52) - 1)
 WINDOWS = _u((1 << 40) - 1)
+_ONE, _TWO, _ALL_SUITS = _u(1), _u(2), _u(15)
+_RANK, _TWELVE_RANKS = _u(4), _u(4 * 12)  # bits
+_EVEN_BITS = _u(0x5555555555555)
+_LOW_PAIRS = _u(0x3333333333333)
+_WILD_BIT = _u(1) << np.arange(1, 4 * NUM_RANKS, 4, dtype=np.uint64)  # by level
 
 # Planes: 0-51 natural kinds; 52/53 jokers; 54/55 both of them; 56/57 wilds; 58 true; 59 false;
 # 64 + 4r + k-1 and 128 + 4r + k-5: at least k naturals of rank r; 192 + 4p: straight p not forced
 # to be of one suit.
 _TWO_JOKERS, _WILDS, _TRUE, _FALSE = 54, 56, 58, 59
+_NUM_PLANES = 256
+_ALWAYS = _u(1 << _TRUE)
+# For k = 1…4 and 5…8, `[word, k, 1]`: what makes a nibble of k or more reach 8, and k's place.
+_TO_EIGHT = NIBBLES * np.arange(7, -1, -1, dtype=np.uint64).reshape(2, 4, 1)
+_PLACE = np.arange(4, dtype=np.uint64)[:, None]
 
 
 def split_wilds(hands: Bits, levels: NDArray[np.integer]) -> tuple[U64, U64, U64]:
     """Hands `(n, 2)` as naturals held once, held twice, and the number of wilds, each `(n,)`."""
-    kind = (4 * levels.astype(np.uint64)) + _u(1)
-    wild = _u(1) << kind
+    wild = _WILD_BIT[levels]
     one, two = hands[:, 0], hands[:, 1]
-    wilds = ((one >> kind) & _u(1)) + ((two >> kind) & _u(1))
+    wilds = (one & wild != 0) + (two & wild != 0).astype(np.uint64)
     return one & ~wild, two & ~wild, wilds
 
 
-def _rank_counts(one: U64, two: U64) -> U64:
-    """Cards of each rank, one nibble a rank, from the two bit sets (jokers must be masked)."""
-    counts = np.zeros_like(one)
-    for bits in (one, two):
-        for suit in range(4):
-            counts += (bits >> _u(suit)) & NIBBLES
-    return counts
+def _suits_held(cards: U64) -> U64:
+    """In how many suits each rank is held: 0…4, one nibble a rank (jokers must be masked)."""
+    pairs = cards - ((cards >> _ONE) & _EVEN_BITS)
+    return (pairs & _LOW_PAIRS) + ((pairs >> _TWO) & _LOW_PAIRS)
 
 
 def _ace_low(cards: U64) -> U64:
     """The 52 suited kinds with the aces once more below the twos: 14 nibbles."""
     cards = cards & SUIT_CARDS
-    return (cards << _u(4)) | (cards >> _u(48))
+    return (cards << _RANK) | (cards >> _TWELVE_RANKS)
 
 
 def straight_flushes(naturals: U64, wilds: U64) -> U64:
     """Straight flushes that can be made, `(n,)`: bit 4p + s for position p (0 = A low), suit s."""
     a = _ace_low(naturals)
-    b, c, d, e = a >> _u(4), a >> _u(8), a >> _u(12), a >> _u(16)
+    b, c, d, e = a >> 4, a >> 8, a >> 12, a >> 16
     # Two full adders count the five cards: twice (c1 + c2) plus s2.
     s1, c1 = a ^ b ^ c, (a & b) | (c & (a ^ b))
     s2, c2 = s1 ^ d ^ e, (s1 & d) | (e & (s1 ^ d))
@@ -83,43 +93,35 @@ def _transpose(words: U64) -> None:
     for shift, pattern in _SWAPS:
         pairs = words.reshape(groups, 32 // shift, 2, shift, inner)
         low, high = pairs[:, :, 0], pairs[:, :, 1]
-        swap = low >> _u(shift)
+        swap = low >> shift
         swap ^= high
         swap &= pattern
         high ^= swap
-        swap <<= _u(shift)
+        swap <<= shift
         low ^= swap
 
 
-def _planes(hands: Bits, levels: NDArray[np.integer], flush_is_straight: bool) -> U64:
-    """Planes `(256, n / 64)` of hands `(n, 2)`, n a multiple of 64."""
+def _facts(hands: Bits, levels: NDArray[np.integer], flush_is_straight: bool) -> U64:
+    """What hands `(n, 2)` have, `(4, n)`: plane p is bit p % 64 of word p // 64."""
     one, two, wilds = split_wilds(hands, levels)
+    facts = np.empty((_NUM_PLANES // 64, len(hands)), dtype=np.uint64)
+    facts[0] = one | ((two >> 52) << _TWO_JOKERS) | ((wilds + (wilds >> 1)) << _WILDS) | _ALWAYS
     suited = one & SUIT_CARDS
-    counts = _rank_counts(suited, two & SUIT_CARDS)
-    facts = np.empty((len(hands), 4), dtype=np.uint64)
-    facts[:, 0] = one | ((two >> _u(52)) << _u(_TWO_JOKERS)) | (_u(1) << _u(_TRUE))
-    facts[:, 0] |= ((wilds >= 1).astype(np.uint64) << _u(_WILDS)) | (
-        (wilds >= 2).astype(np.uint64) << _u(_WILDS + 1)
-    )
-    for word in (1, 2):
-        facts[:, word] = 0
-        for i in range(4):
-            k = 4 * (word - 1) + i + 1
-            # A nibble of k or more carries into its highest bit when 8 - k is added.
-            reached = ((counts + NIBBLES * _u(8 - k)) >> _u(3)) & NIBBLES
-            facts[:, word] |= reached << _u(i)
+    suits = _suits_held(suited)
+    counts = suits + _suits_held(two & SUIT_CARDS)
+    reached = ((counts + _TO_EIGHT) >> 3) & NIBBLES
+    np.bitwise_or.reduce(reached << _PLACE, axis=1, out=facts[1:3])
     if flush_is_straight:
-        facts[:, 3] = ~_u(0)
+        facts[3] = ~_u(0)
     else:
-        kinds = (suited & NIBBLES) + ((suited >> _u(1)) & NIBBLES)
-        kinds += ((suited >> _u(2)) & NIBBLES) + ((suited >> _u(3)) & NIBBLES)
-        alone = NIBBLES & kinds & ~(kinds >> _u(1))  # of 0…4 suits, exactly one
-        forced = straight_flushes(suited & (alone * _u(15)), np.zeros_like(wilds))
-        forced |= (forced >> _u(1)) | (forced >> _u(2)) | (forced >> _u(3))
-        facts[:, 3] = ~forced
-    blocks = facts.reshape(-1, 64, 4)
-    _transpose(blocks)
-    return np.ascontiguousarray(blocks.transpose(2, 1, 0)).reshape(256, -1)
+        alone = NIBBLES & suits & ~(suits >> _ONE)  # of 0…4 suits, exactly one
+        single = _ace_low(suited & (alone * _ALL_SUITS))
+        forced = single & (single >> 4)
+        forced &= forced >> 8
+        forced &= single >> 16
+        forced |= (forced >> 1) | (forced >> 2) | (forced >> 3)
+        facts[3] = ~forced
+    return facts
 
 
 def _needs(row: table.Row) -> list[int]:
@@ -143,14 +145,24 @@ def _needs(row: table.Row) -> list[int]:
 
 
 @cache
+def _all_needs() -> NDArray[np.intp]:
+    """The planes that each row needs, `(6, 2304)`, filled up with true; no row is beyond 2243."""
+    needs = np.full((6, _PADDED), _TRUE, dtype=np.intp)
+    needs[0, NUM_ACTIONS:] = _FALSE
+    for i, row in enumerate(table.ROWS):
+        planes = _needs(row)
+        needs[: len(planes), i] = planes
+    return needs
+
+
+@cache
 def _needs_by_size() -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Rows grouped by how many planes they need: (rows, planes `(size, rows)`)."""
-    needs = [_needs(row) for row in table.ROWS]
-    groups = []
-    for size in range(1, 7):
-        rows = [i for i, n in enumerate(needs) if len(n) == size]
-        groups.append((np.array(rows, np.intp), np.array([needs[i] for i in rows], np.intp).T))
-    return groups
+    needs = _all_needs()
+    sizes = (needs != _TRUE).sum(axis=0)
+    sizes[table.PASS] = 1  # which needs nothing
+    groups = [np.flatnonzero(sizes == size) for size in range(1, 7)]
+    return [(rows, needs[:size, rows]) for size, rows in enumerate(groups, 1)]
 
 
 def hand_masks(hands: Bits, levels: NDArray[np.integer], *, flush_is_straight: bool = False) -> U64:
@@ -158,14 +170,28 @@ def hand_masks(hands: Bits, levels: NDArray[np.integer], *, flush_is_straight: b
 
     Bit r % 64 of word r // 64 is row r. The pass row is always set, card and resist rows never.
     """
-    n = len(hands)
+    facts = _facts(hands, levels, flush_is_straight)
+    return _masks_of_few(facts) if len(hands) <= FEW else _masks_of_many(facts)
+
+
+def _masks_of_few(facts: U64) -> U64:
+    """Row masks `(n, 36)` from facts `(4, n)`, hand by hand in a byte for each plane and row."""
+    octets = np.ascontiguousarray(facts.T).view(np.uint8)
+    planes = np.unpackbits(octets, axis=1, bitorder="little")
+    rows = np.bitwise_and.reduce(planes.take(_all_needs(), axis=1), axis=1)
+    return np.packbits(rows, axis=1, bitorder="little").view(np.uint64)
+
+
+def _masks_of_many(facts: U64) -> U64:
+    """Row masks `(n, 36)` from facts `(4, n)`, 64 hands in a word."""
+    words, n = facts.shape
     blocks = -(-n // 64)
-    padded = np.zeros((64 * blocks, 2), dtype=np.uint64)
-    padded[:n] = hands
-    at = np.zeros(64 * blocks, dtype=np.uint64)
-    at[:n] = levels
-    planes = _planes(padded, at, flush_is_straight)
-    rows = np.zeros((_PADDED, blocks), dtype=np.uint64)
+    padded = np.zeros((words, 64 * blocks), dtype=np.uint64)
+    padded[:, :n] = facts
+    planes = np.ascontiguousarray(padded.reshape(words, blocks, 64).swapaxes(1, 2))
+    _transpose(planes)
+    planes = planes.reshape(_NUM_PLANES, blocks)
+    rows = np.empty((_PADDED, blocks), dtype=np.uint64)
     for members, needs in _needs_by_size():
         legal = planes[needs[0]]
         for need in needs[1:]:
@@ -183,10 +209,26 @@ def pack(mask: NDArray[np.generic]) -> U64:
     return np.packbits(padded, axis=-1, bitorder="little").view(np.uint64)
 
 
-def unpack(packed: U64) -> NDArray[np.int8]:
-    """Masks `(n, 2244) int8` of 0 and 1, of packed masks `(n, 36)`."""
+def unpack(packed: U64, out: NDArray[np.int8] | None = None) -> NDArray[np.int8]:
+    """Masks `(n, 2244) int8` of 0 and 1, of packed masks `(n, 36)`.
+
+    `out`, of that shape and type, is filled and returned if given; `GuandanError` if it does not
+    fit.
+    """
     octets = np.ascontiguousarray(packed).view(np.uint8)
-    return np.unpackbits(octets, axis=-1, count=NUM_ACTIONS, bitorder="little").view(np.int8)
+    if out is None:
+        return np.unpackbits(octets, axis=-1, count=NUM_ACTIONS, bitorder="little").view(np.int8)
+    if out.shape != (len(octets), NUM_ACTIONS) or out.dtype != np.int8:
+        raise GuandanError(
+            f"out is {out.dtype} of shape {out.shape}; "
+            f"int8 of shape ({len(octets)}, {NUM_ACTIONS}) is allowed"
+        )
+    # numpy unpacks into new memory only; a few hands of it stay in the cache.
+    for start in range(0, len(octets), _UNPACKED):
+        part = octets[start : start + _UNPACKED]
+        bits = np.unpackbits(part, axis=-1, count=NUM_ACTIONS, bitorder="little")
+        out[start : start + _UNPACKED] = bits.view(np.int8)
+    return out
 
 
 def is_set(packed: U64, rows: NDArray[np.integer]) -> NDArray[np.bool_]:

@@ -65,7 +65,8 @@ from guandan_env.cards import (
     rank_name,
     wild_kind,
 )
-from guandan_env.errors import CardError, PlayError, nearest
+from guandan_env.checks import as_whole, check_flag
+from guandan_env.errors import CardError, PlayError, nearest, shown
 
 PATTERN_WORDS: dict[Pattern, str] = {
     Pattern.PASS: "Pass",
@@ -88,15 +89,18 @@ PLAY_PATTERNS: dict[str, Pattern] = {
     if pattern not in (Pattern.PASS, Pattern.CARD, Pattern.RESIST)
 }
 SUIT_WORDS = ("spades", "hearts", "clubs", "diamonds")
-# Longest text for which a near name is looked for: difflib is quadratic.
-_LONGEST_NAME = 64
 
 
 def key_word(row: int, level: int) -> str:
-    """The key of a play row at a level 0…12 in words: `3`, `A`, `B`, `R` or `JOKERS`."""
+    """The key of a row at a level 0…12 in words: `3`, `A`, `B`, `R` or `JOKERS`.
+
+    `PlayError` for an unknown row, and for pass and resist, which have none.
+    """
     if row == JOKER_BOMB:
         return "JOKERS"
-    key = ROWS[row].key
+    key = ROWS[check_row(row)].key
+    if key < 0:
+        raise PlayError(f"{row_name(row)!r} has no key")
     return rank_name(level if key == LEVEL_KEY else key)
 
 
@@ -109,9 +113,12 @@ def key_words(pattern: Pattern) -> tuple[str, ...]:
 
 def check_row(row: object) -> int:
     """`row` as an int; `PlayError` unless it is a whole number from 0 to 2,243."""
-    if isinstance(row, (int, np.integer)) and not isinstance(row, bool) and 0 <= row < NUM_ACTIONS:
-        return int(row)
-    raise PlayError(f"{row!r} is no row of the action table: allowed are 0 to {NUM_ACTIONS - 1}")
+    number = as_whole(row)
+    if number is None or not 0 <= number < NUM_ACTIONS:
+        raise PlayError(
+            f"{shown(row)} is no row of the action table: allowed are 0 to {NUM_ACTIONS - 1}"
+        )
+    return number
 
 
 def row_name(row: int) -> str:
@@ -122,14 +129,14 @@ def row_name(row: int) -> str:
 def parse_row(text: str) -> int:
     """Row of a name as `row_name` writes it; `PlayError` for anything else."""
     if not isinstance(text, str):
-        raise PlayError(f"{text!r} is no name of a row: names are texts such as 'pair 55'")
+        raise PlayError(f"{shown(text)} is no name of a row: names are texts such as 'pair 55'")
     folded = _fold(text)
     row = _rows_by_name().get(folded)
     if row is None:
-        hint = nearest(folded, _names()) if len(folded) <= _LONGEST_NAME else ""
         raise PlayError(
-            f"{text!r} is no name of a row{hint}: names are such as 'single 5', "
-            "'full house 55577', 'straight 34567 with wild as 5', 'card S3', 'pass'"
+            f"{shown(text)} is no name of a row{nearest(folded, _names())}: "
+            "names are such as 'single 5', 'full house 55577', "
+            "'straight 34567 with wild as 5', 'card S3', 'pass'"
         )
     return row
 
@@ -140,7 +147,9 @@ def hand_counts(cards: str | Sequence[str]) -> Counts:
     `CardError` for an unknown card, three copies of one, more than 27, or another type.
     """
     if not isinstance(cards, Sequence):
-        raise CardError(f"{cards!r} is no text or list of cards such as 'S3 HR' or ['S3', 'HR']")
+        raise CardError(
+            f"{shown(cards)} is no text or list of cards such as 'S3 HR' or ['S3', 'HR']"
+        )
     kinds = parse_cards(cards)
     if len(kinds) > HAND_SIZE:
         raise CardError(f"{len(kinds)} cards are more than a hand of {HAND_SIZE} holds")
@@ -172,8 +181,10 @@ def find_rows(
     Raises:
         CardError: for what is no card or level, and for cards that no hand holds.
         PlayError: for an unknown pattern or key.
+        GuandanError: for a flag that is not True or False.
     """
     level_index = parse_rank(level)
+    flush_is_straight = check_flag(flush_straight_as_straight, "flush_straight_as_straight")
     counts = hand_counts(cards)
     wild = wild_kind(level_index)
     wilds = int(counts[wild])
@@ -184,7 +195,7 @@ def find_rows(
     suits = set((kinds[kinds < SMALL_JOKER] % 4).tolist())
     suit = suits.pop() if len(suits) == 1 else -1
     found &= (ROW_PATTERN != Pattern.STRAIGHT_FLUSH) | (suit == ROW_SUIT)
-    if suit >= 0 and not wilds and not flush_straight_as_straight:
+    if suit >= 0 and not wilds and not flush_is_straight:
         found &= ROW_PATTERN != Pattern.STRAIGHT
     if pattern is not None:
         found &= parse_pattern(pattern) == ROW_PATTERN
@@ -235,8 +246,10 @@ def parse_pattern(word: object) -> Pattern:
     """The play pattern of a word such as `FullHouse`; `PlayError` for anything else."""
     if isinstance(word, str) and word in PLAY_PATTERNS:
         return PLAY_PATTERNS[word]
-    hint = nearest(word, PLAY_PATTERNS) if isinstance(word, str) else ""
-    raise PlayError(f"{word!r} is no pattern{hint}: allowed are {', '.join(PLAY_PATTERNS)}")
+    raise PlayError(
+        f"{shown(word)} is no pattern{nearest(word, PLAY_PATTERNS)}: "
+        f"allowed are {', '.join(PLAY_PATTERNS)}"
+    )
 
 
 def _check_key(pattern: str | None, key: object) -> None:
@@ -244,7 +257,7 @@ def _check_key(pattern: str | None, key: object) -> None:
     allowed = list(dict.fromkeys(k for p in patterns for k in key_words(p)))
     if not isinstance(key, str) or key not in allowed:
         of = "" if pattern is None else f" of a {pattern}"
-        raise PlayError(f"{key!r} is no key{of}: allowed are {' '.join(allowed)}")
+        raise PlayError(f"{shown(key)} is no key{of}: allowed are {' '.join(allowed)}")
 
 
 def _claims(rows: list[int], level: int) -> str:

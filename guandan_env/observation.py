@@ -93,40 +93,35 @@ FULL_SIZE = FULL_BLOCKS[-1].slice.stop
 
 
 def _row_features() -> Int8:
-    """`(2245, ROW_WIDTH)`: what is said of each row; the last stands for -1 (none)."""
+    """`(2245, ROW_WIDTH)`: what is said of row r, at r + 1; the first stands for none."""
     features = np.zeros((table.NUM_ACTIONS + 1, ROW_WIDTH), dtype=np.int8)
     rows = np.arange(table.NUM_ACTIONS)
-    features[rows, table.ROW_PATTERN] = 1
-    features[rows, NUM_PATTERNS] = table.ROW_KEY + 1
-    features[rows, NUM_PATTERNS + 1] = table.ROW_SIZE
-    features[rows, NUM_PATTERNS + 2] = table.ROW_WILDS
+    features[rows + 1, table.ROW_PATTERN] = 1
+    features[1:, NUM_PATTERNS] = table.ROW_KEY + 1
+    features[1:, NUM_PATTERNS + 1] = table.ROW_SIZE
+    features[1:, NUM_PATTERNS + 2] = table.ROW_WILDS
     return features
 
 
-# Row -1 is the last, all 0.
+# All gathers are take(): at one decision as at thousands it is several times faster than indexing.
 _FEATURES = _row_features()
+_ROWS = len(_FEATURES)
+_LEADS = _FEATURES[1:].copy()  # row r at r; row 0 says that there is nothing to beat
+_LEADS[table.PASS] = 0
 _HEIGHT = (np.maximum(table.STRENGTH, 0) % 100).astype(np.int8)
 _ONE_OF_13 = np.eye(13, dtype=np.int8)
-# Index -1 is the last, all 0.
-_ONE_OF_4 = np.eye(5, 4, dtype=np.int8)
-_ONE_OF_2 = np.eye(3, 2, dtype=np.int8)
-# Row s * len(_FEATURES) + r: relative seat s (4 for none), then what is said of row r.
+# [side + 1, side of the seat]: nobody's, own or the opponents' level is played.
+_DECLARED = np.array([[[0, 0], [0, 0]], [[1, 0], [0, 1]], [[0, 1], [1, 0]]], dtype=np.int8)
+# Row (s + 1) * _ROWS + r + 1: relative seat s, then what is said of row r; -1 stands for none.
 _EVENTS = np.concatenate(
-    [np.repeat(_ONE_OF_4, len(_FEATURES), axis=0), np.tile(_FEATURES, (5, 1))], axis=1
+    [np.repeat(np.eye(5, 4, -1, dtype=np.int8), _ROWS, axis=0), np.tile(_FEATURES, (5, 1))], axis=1
 )
 _PHASE = np.eye(len(Phase), dtype=np.int8)
+_CHOOSE, _PAY, _RETURN = int(Phase.CHOOSE), int(Phase.PAY), int(Phase.RETURN)
 _SEATS = np.arange(4)
-_PLACES = _SEATS[:, None]
 _TURNED = (_SEATS[:, None] + _SEATS) % 4  # [seat]: absolute seats from its view
-# [seat, absolute seat + 1]: relative seat, -1 for none.
-_RELATIVE = np.concatenate([np.full((4, 1), -1), (_SEATS - _PLACES) % 4], axis=1)
 _WILD = np.array([wild_kind(level) for level in range(13)])
-
-
-def _features(rows: NDArray[np.integer]) -> Int8:
-    """What is said of rows `(…)`, -1 for none: `(…, ROW_WIDTH)`."""
-    # "wrap" turns -1 into the last row, and is several times faster than indexing.
-    return _FEATURES.take(rows, axis=0, mode="wrap")
+_BOTH_WAYS = np.array([[0, 1], [1, 0]])
 
 
 def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
@@ -143,50 +138,47 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
         raise GuandanError(
             f"out is {out.dtype} of shape {out.shape}; int8 of shape ({n}, {SIZE}) is allowed"
         )
-    at = np.arange(n)
-    across = at[:, None]
-    seats = _TURNED[d.seat]
-    relative = _RELATIVE[d.seat]
+    at = np.arange(n)[:, None]
+    seats = _TURNED.take(d.seat, axis=0)
+    by_seat = 4 * at + seats  # places in arrays (n, 4) laid flat
     hand = to_counts(d.hand_bits).view(np.int8)
-    played = to_counts(d.played_bits[across, seats]).view(np.int8)
-    side = d.seat & 1
+    played = to_counts(d.played_bits.reshape(-1, 2).take(by_seat, axis=0)).view(np.int8)
 
     def put(name: str, values: NDArray[np.generic]) -> None:
         out[:, BLOCK[name].slice] = values.reshape(n, -1)
 
     put("hand", hand)
-    put("wilds", hand[at, _WILD[d.level]])
+    put("wilds", hand.take(NUM_KINDS * at[:, 0] + _WILD.take(d.level)))
     put("unseen", 2 - hand - (played[:, 0] + played[:, 1] + played[:, 2] + played[:, 3]))
     put("played", played)
-    put("left", d.counts[across, seats])
-    put("known", _known(d, hand, played, relative))
-    leading = d.lead == table.PASS
-    put("lead", _features(np.where(leading, -1, d.lead)))
+    put("left", d.counts.take(by_seat))
+    put("known", _known(d, hand, played))
+    put("lead", _LEADS.take(d.lead, axis=0))
     put("lead_height", _HEIGHT[d.level, d.lead])
-    put("lead_seat", _ONE_OF_4[relative[at, d.lead_seat + 1]])
-    put("last", _features(d.last[across, seats]))
-    put("level", _ONE_OF_13[d.level])
-    steps = d.steps[across, np.stack([side, 1 - side], axis=1)]
-    put("levels", _ONE_OF_13[steps % 13])
+    put("lead_seat", d.lead_seat[:, None] == seats)
+    put("last", _FEATURES.take(d.last.take(by_seat) + 1, axis=0))
+    put("level", _ONE_OF_13.take(d.level, axis=0))
+    sides = seats[:, :2] & 1
+    steps = d.steps.take(2 * at + sides)
+    put("levels", _ONE_OF_13.take(steps % 13, axis=0))
     put("steps", np.minimum(steps, HIGHEST))
-    put("declarer", _ONE_OF_2[np.where(d.declarer < 0, -1, d.declarer ^ side)])
-    put("phase", _PHASE[d.phase])
+    put("declarer", _DECLARED[d.declarer + 1, sides[:, 0]])
+    put("phase", _PHASE.take(d.phase, axis=0))
     put("order", d.order[:, None, :] == seats[:, :, None])
     put("previous", d.previous[:, None, :] == seats[:, :, None])
     put("payers", (d.payers[:, None, :] == seats[:, :, None]).any(axis=2))
     put("resisted", d.resisted)
-    recent = d.length[:, None].astype(np.int64) - 1 - np.arange(HISTORY_LENGTH)
-    before = recent < 0
-    recent[before] = 0
-    rows = d.history[across, recent].astype(np.int64)
-    who = relative[across, d.history_seat[across, recent] + 1]
-    rows[before] = -1
-    who[before] = -1
-    put("history", _EVENTS.take(who % 5 * len(_FEATURES) + rows % len(_FEATURES), axis=0))
+    recent = d.length[:, None] - 1 - np.arange(HISTORY_LENGTH)
+    # Where a deal has no decision so long ago, "clip" reads one that is left out below.
+    places = d.history.shape[1] * at + recent
+    who = (d.history_seat.take(places, mode="clip") - d.seat[:, None]) % 4
+    events = (who + 1) * np.int64(_ROWS) + d.history.take(places, mode="clip") + 1
+    events[recent < 0] = 0
+    put("history", _EVENTS.take(events, axis=0))
     return out
 
 
-def _known(d: Decisions, hand: Int8, played: Int8, relative: NDArray[np.int64]) -> Int8:
+def _known(d: Decisions, hand: Int8, played: Int8) -> Int8:
     """Cards `(n, 3, 54)` that relative seats 1…3 are sure to hold still.
 
     A receiver may return the other copy of the kind it got, never the card itself (RULES 6), so
@@ -197,25 +189,25 @@ def _known(d: Decisions, hand: Int8, played: Int8, relative: NDArray[np.int64]) 
     (at,) = np.nonzero(d.paid[:, 0] >= 0)
     if at.size:
         n = np.arange(len(at))[:, None]
-        payers = d.payers[at]
-        first = np.stack([d.to_first[at], 1 - d.to_first[at]], axis=1)  # payer of either receiver
-        receivers = d.previous[at][n, first]  # of either payer: `first` is its own inverse
+        payers = d.payers.take(at, axis=0)
+        first = _BOTH_WAYS.take(d.to_first[at], axis=0)  # payer of either receiver
+        receivers = d.previous[at[:, None], first]  # of either payer: `first` is its own inverse
         payers_of = payers[n, first]
-        before = (d.phase[at] == Phase.CHOOSE)[:, None]
+        before = (d.phase[at] == _CHOOSE)[:, None]
         holders = np.concatenate([np.where(before, payers, receivers), payers_of], axis=1)
-        kinds = np.concatenate([d.paid[at], d.returned[at]], axis=1)
+        kinds = np.concatenate([d.paid.take(at, axis=0), d.returned.take(at, axis=0)], axis=1)
         # Four different seats hold the four cards, so no cell is written twice.
         which, column = np.nonzero(kinds >= 0)
         kind, table_of = kinds[which, column], at[which]
-        seat = relative[table_of, holders[which, column] + 1]
+        seat = (holders[which, column] - d.seat[table_of]) % 4
         known[table_of, seat, kind] = played[table_of, seat, kind] == 0
     (at,) = np.nonzero(d.resisted)
     if at.size:
-        payers = d.payers[at]
+        payers = d.payers.take(at, axis=0)
         single = payers[:, 1] < 0
         mine = (payers == d.seat[at, None]).any(axis=1)
         own = hand[at, BIG_JOKER] + played[at, 0, BIG_JOKER]
-        seat = np.where(single, relative[at, payers[:, 0] + 1], 2)
+        seat = np.where(single, (payers[:, 0] - d.seat[at]) % 4, 2)
         had = np.where(single, 2, np.where(mine, 2 - own, 0)).astype(np.int8)
         known[at, seat, BIG_JOKER] = np.maximum(had - played[at, seat, BIG_JOKER], 0)
     return known[:, 1:]
@@ -250,8 +242,8 @@ def encode_full(
     secret = np.zeros((n, 4, NUM_KINDS), dtype=np.int8)
     phase = state.phase[tables]
     for which, chosen, by in (
-        (Phase.PAY, state.paid[tables, 0], state.payers[tables, 0]),
-        (Phase.RETURN, state.returned[tables, 0], state.previous[tables, 0]),
+        (_PAY, state.paid[tables, 0], state.payers[tables, 0]),
+        (_RETURN, state.returned[tables, 0], state.previous[tables, 0]),
     ):
         at = np.flatnonzero((phase == which) & (chosen >= 0))
         secret[at, (by[at] - seats[at, 0]) % 4, chosen[at]] = 1

@@ -10,13 +10,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from guandan_env.cards import RANKS
-from guandan_env.errors import RulesError, nearest
+from guandan_env.errors import RulesError, nearest, one_line, shown
+
+LONGEST_TEXT = 100_000  # characters of JSON or YAML, a hundred times what all options take
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,19 @@ def one_of(*values: object) -> Allowed:
     """Allow exactly these values."""
 
     def test(value: object) -> bool:
-        # By type and representation: True equals 1, also inside a tuple, but is not meant by it.
-        return any(type(value) is type(v) and repr(value) == repr(v) for v in values)
+        return any(_same(value, allowed) for allowed in values)
 
     names = tuple(v for v in values if isinstance(v, str))
     return Allowed(", ".join(map(repr, values)), test, names)
+
+
+def _same(value: object, allowed: object) -> bool:
+    """Whether two values are equal and of one type: True equals 1, but is not meant by it."""
+    if type(value) is not type(allowed):
+        return False
+    if isinstance(value, tuple) and isinstance(allowed, tuple):
+        return len(value) == len(allowed) and all(map(_same, value, allowed))
+    return value == allowed
 
 
 def flag() -> Allowed:
@@ -78,10 +87,10 @@ def seconds() -> Allowed:
 
 
 def text(max_length: int) -> Allowed:
-    """Allow any string up to `max_length` characters."""
+    """Allow any printable string up to `max_length` characters: one line, in every file format."""
     return Allowed(
-        f"a string of at most {max_length} characters",
-        lambda v: type(v) is str and len(v) <= max_length,
+        f"a string of at most {max_length} printable characters",
+        lambda v: type(v) is str and len(v) <= max_length and v.isprintable(),
     )
 
 
@@ -113,8 +122,8 @@ class Options:
             allowed: Allowed = field.metadata["allowed"]
             if not allowed.test(value):
                 raise RulesError(
-                    f"{type(self).__name__}: {field.name}={reprlib.repr(value)} is not allowed"
-                    f"{nearest(value, allowed.names) if isinstance(value, str) else ''}; "
+                    f"{type(self).__name__}: {field.name}={shown(value)} is not allowed"
+                    f"{nearest(value, allowed.names)}; "
                     f"allowed: {allowed.text}"
                 )
         for reason in self._conflicts():
@@ -135,7 +144,7 @@ class Options:
         for name in names:
             if name not in known:
                 raise RulesError(
-                    f"{cls.__name__} has no option {reprlib.repr(name)}{nearest(name, known)}; "
+                    f"{cls.__name__} has no option {shown(name)}{nearest(name, known)}; "
                     f"options: {', '.join(known)}"
                 )
 
@@ -152,7 +161,7 @@ class Options:
         """Return `{option: (own value, other's value)}` where two sets differ, labels left out."""
         if type(other) is not type(self):
             raise RulesError(
-                f"{type(self).__name__}: cannot be compared with {reprlib.repr(other)}; "
+                f"{type(self).__name__}: cannot be compared with {shown(other)}; "
                 f"allowed: another {type(self).__name__}"
             )
         pairs = {name: (getattr(self, name), getattr(other, name)) for name in self.help_of()}
@@ -175,7 +184,7 @@ class Options:
         """
         if not isinstance(data, Mapping):
             raise RulesError(
-                f"{cls.__name__}: {reprlib.repr(data)} is not allowed; "
+                f"{cls.__name__}: {shown(data)} is not allowed; "
                 "allowed: a mapping from options to values"
             )
         cls._require_known(data)
@@ -192,7 +201,7 @@ class Options:
         try:
             data = json.loads(source)
         except (ValueError, RecursionError) as error:
-            raise RulesError(f"{cls.__name__}: this is not JSON: {error}") from error
+            raise RulesError(f"{cls.__name__}: this is not JSON: {one_line(error)}") from error
         return cls.from_dict(data)
 
     def to_yaml(self) -> str:
@@ -209,24 +218,20 @@ class Options:
         yaml = yaml_module()
         try:
             data = yaml.safe_load(source)
-        # PyYAML lets through what its constructors of scalars raise, such as for `!!bool x`.
-        except (
-            yaml.YAMLError,
-            ValueError,
-            LookupError,
-            AttributeError,
-            TypeError,
-            RecursionError,
-        ) as error:
-            raise RulesError(f"{cls.__name__}: this is not YAML: {error}") from error
+        except Exception as error:  # YAMLError, or what PyYAML's scalars raise, as for `!!bool x`
+            raise RulesError(f"{cls.__name__}: this is not YAML: {one_line(error)}") from error
         return cls.from_dict(data)
 
     @classmethod
     def _require_text(cls, source: object, form: str) -> None:
         if not isinstance(source, str):
             raise RulesError(
-                f"{cls.__name__}: {reprlib.repr(source)} is not allowed; "
-                f"allowed: a string of {form}"
+                f"{cls.__name__}: {shown(source)} is not allowed; allowed: a string of {form}"
+            )
+        if len(source) > LONGEST_TEXT:
+            raise RulesError(
+                f"{cls.__name__}: {len(source):,} characters of {form} are not allowed; "
+                f"allowed: at most {LONGEST_TEXT:,}"
             )
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from guandan_env.actions import IS_PLAY, ROW_NATURALS, ROW_WILDS, ROWS, Pattern, Row, beats
 from guandan_env.cards import KIND_NAMES, KIND_RANK, Counts, kinds_of, parse_rank, wild_kind
-from guandan_env.errors import PlayError
+from guandan_env.checks import check_flag
+from guandan_env.errors import PlayError, shown
 from guandan_env.notation import (
     PATTERN_WORDS,
     check_row,
@@ -29,6 +30,8 @@ from guandan_env.notation import (
 @dataclass(frozen=True)
 class Play:
     """Exact cards with what they are claimed to be (牌型).
+
+    Any claim can be written down; it is checked where it is used, as a lead.
 
     Attributes:
         pattern: `Single`, `Pair`, `Triple`, `FullHouse`, `Straight`, `Tube`, `Plate`, `Bomb`,
@@ -67,8 +70,10 @@ def legal_plays(
     Raises:
         CardError: an unknown card or level, three copies of a card, more than 27 cards.
         PlayError: a lead that is no `Play`, or whose cards do not make its claim.
+        GuandanError: a flag that is not True or False.
     """
     level_index = parse_rank(level)
+    check_flag(flush_straight_as_straight, "flush_straight_as_straight")
     holding = _Holding(hand_counts(hand), level_index)
     within = IS_PLAY & (holding.wilds >= ROW_WILDS)
     within &= (holding.naturals >= ROW_NATURALS).all(axis=1)
@@ -97,6 +102,7 @@ def plays_of_row(
     index = check_row(row)
     if not IS_PLAY[index]:
         raise PlayError(f"row {index} ({row_name(index)}) is no play of cards")
+    check_flag(flush_straight_as_straight, "flush_straight_as_straight")
     holding = _Holding(hand_counts(hand), parse_rank(level))
     return sorted(_plays(index, holding, flush_straight_as_straight), key=_line)
 
@@ -146,10 +152,10 @@ def _choices_by_rank(row: Row, holding: _Holding) -> list[list[tuple[int, ...]]]
 
 def _row_of_lead(lead: object, level: str, flush_straight_as_straight: bool) -> int:
     if not isinstance(lead, Play):
-        raise PlayError(f"lead is {lead!r}: allowed are a Play (pattern, key, cards) or None")
+        raise PlayError(f"lead is {shown(lead)}: allowed are a Play (pattern, key, cards) or None")
     parse_pattern(lead.pattern)
     if lead.key is None:
-        raise PlayError(f"lead {lead!r} claims no key")
+        raise PlayError(f"lead {shown(lead)} claims no key")
     return row_of(
         lead.cards,
         level,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,9 @@ from guandan_env.cards import (
     to_bits,
     to_counts,
 )
+from guandan_env.checks import as_whole, items_of, whole_number
 from guandan_env.engine import NEXT, Engine
-from guandan_env.errors import StateError, nearest
+from guandan_env.errors import StateError, nearest, shown
 from guandan_env.state import Phase
 from guandan_env.suits import choose_cards
 
@@ -64,6 +65,7 @@ def position(engine: Engine, at: int, **options: object) -> None:
     position cannot exist.
     """
     check_options(options)
+    _check_table(engine, at)
     place(engine, at, prepare(engine, **options))
 
 
@@ -78,6 +80,7 @@ def prepare(
     trick: object = None,
 ) -> Position:
     """The options of `position`, checked against an engine's rules; its state is not used."""
+    _check_engine(engine)
     given = Position(
         hands=None if hands is None else _hands(hands),
         level=None if level is None else parse_rank(level),
@@ -92,21 +95,36 @@ def prepare(
 
 
 def place(engine: Engine, at: int, given: Position) -> None:
-    """Begin the next episode at table `at` from a prepared position."""
+    """Begin the next episode at table `at` from a position prepared for this engine's rules."""
+    at = _check_table(engine, at)
+    if not isinstance(given, Position):
+        raise StateError(f"{shown(given)} is no Position; prepare makes one")
     tables = np.array([at])
     engine.start(tables)
     _write(engine, at, given)
-    engine._refresh_masks(tables)
+    engine.refresh_masks(tables)
+
+
+def _check_engine(engine: object) -> Engine:
+    if not isinstance(engine, Engine):
+        raise StateError(f"{shown(engine)} is no Engine")
+    return engine
+
+
+def _check_table(engine: object, at: object) -> int:
+    return whole_number(at, "at", 0, _check_engine(engine).num_tables - 1, StateError)
 
 
 def _hands(hands: object) -> NDArray[np.uint8]:
     if isinstance(hands, Mapping):
         names = [f"player_{seat}" for seat in range(4)]
         if set(hands) != set(names):
-            raise StateError(f"hands are given for {list(hands)}; they are allowed for {names}")
+            raise StateError(
+                f"hands are given for {shown(list(hands))}; they are allowed for {names}"
+            )
         hands = [hands[name] for name in names]
     if isinstance(hands, (str, bytes)) or not isinstance(hands, Sequence) or len(hands) != 4:
-        raise StateError(f"hands are {hands!r}; four hands are allowed, one for each seat")
+        raise StateError(f"hands are {shown(hands)}; four hands are allowed, one for each seat")
     counts = np.stack([counts_of(parse_cards(hand)) for hand in hands])
     for seat, size in enumerate(counts.sum(axis=1, dtype=np.int64)):
         if not 1 <= size <= HAND_SIZE:
@@ -123,23 +141,18 @@ def _hands(hands: object) -> NDArray[np.uint8]:
 def _seat(seat: object, what: str) -> int:
     if isinstance(seat, str) and seat in ("player_0", "player_1", "player_2", "player_3"):
         return int(seat[-1])
-    whole = isinstance(seat, (int, np.integer)) and not isinstance(seat, bool)
-    if whole and 0 <= int(seat) < 4:  # type: ignore[call-overload]
-        return int(seat)  # type: ignore[call-overload,no-any-return]
-    raise StateError(f"{what} is {seat!r}; a seat 0 to 3 or 'player_0' to 'player_3' is allowed")
-
-
-def _items(value: object) -> list[object] | None:
-    """The items of a list-like value; None of anything else."""
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        return None
-    return list(value)
+    number = as_whole(seat)
+    if number is None or not 0 <= number < 4:
+        raise StateError(
+            f"{what} is {shown(seat)}; a seat 0 to 3 or 'player_0' to 'player_3' is allowed"
+        )
+    return number
 
 
 def _scores(scores: object) -> tuple[int, int]:
-    levels = _items(scores)
+    levels = items_of(scores, 2)
     if levels is None or len(levels) != 2:
-        raise StateError(f"scores are {scores!r}; two levels are allowed, such as ('2', 'A')")
+        raise StateError(f"scores are {shown(scores)}; two levels are allowed, such as ('2', 'A')")
     return parse_rank(levels[0]), parse_rank(levels[1])
 
 
@@ -148,45 +161,38 @@ def _previous(previous: object) -> tuple[int, ...] | None:
         return None
     if previous is None:
         return ()
-    seats = _items(previous)
+    seats = items_of(previous, 4)
     if seats is None:
         raise StateError(
-            f"previous is {previous!r}; a finishing order of seats, 'random' or None is allowed"
+            f"previous is {shown(previous)}; a finishing order of seats, 'random' or None is allowed"
         )
     order = [_seat(seat, "a place of previous") for seat in seats]
-    double = len(order) >= 2 and (order[0] + order[1]) % 4 in (0, 2) and len(set(order[:2])) == 2
-    double = double and (order[0] - order[1]) % 4 == 2
+    double = len(order) >= 2 and (order[0] - order[1]) % 4 == 2
     whole = [order[0], order[1], (order[0] + 3) % 4, (order[0] + 1) % 4] if double else order
-    if len(set(order)) != len(order) or (order != whole and order != whole[:2]) or len(whole) != 4:
+    if sorted(whole) != [0, 1, 2, 3] or order not in (whole, whole[:2]):
         hint = f"; after this double-down it is {whole}" if double else ""
-        raise StateError(f"previous is {previous!r}; an order of all four seats is allowed{hint}")
+        raise StateError(
+            f"previous is {shown(previous)}; an order of all four seats is allowed{hint}"
+        )
     return tuple(whole)
 
 
 def _trick(trick: object) -> tuple[int, int]:
-    items = _items(trick)
+    items = items_of(trick, 2)
     if items is None or len(items) != 2:
-        raise StateError(f"trick is {trick!r}; (seat, row of the action table) is allowed")
-    row = items[1]
-    whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
-    if not whole or not 0 < int(row) < actions.FIRST_CARD:  # type: ignore[call-overload]
-        raise StateError(
-            f"the row of the trick is {row!r}; a play is allowed, 1 to {actions.FIRST_CARD - 1}"
-        )
-    return _seat(items[0], "the seat of the trick"), int(row)  # type: ignore[call-overload]
+        raise StateError(f"trick is {shown(trick)}; (seat, row of the action table) is allowed")
+    row = whole_number(items[1], "the row of the trick", 1, actions.FIRST_CARD - 1, StateError)
+    return _seat(items[0], "the seat of the trick"), row
 
 
 def _check_together(engine: Engine, g: Position) -> None:
     rules = engine.rules
-    tribute = (g.draw_previous or bool(g.previous)) and rules.tribute
-    drawn = g.previous is None and not g.draw_previous
-    may_follow = drawn and rules.tribute and engine.episode == "deal" and engine.previous
-    if tribute or may_follow:
+    if (g.draw_previous or g.previous) and rules.tribute:
         short = g.hands is not None and bool((g.hands.sum(axis=1) != HAND_SIZE).any())
-        named = [("leader", g.leader is not None), ("trick", g.trick is not None)]
-        named.append(("hands of less than 27 cards", short))
-        clash = [name for name, there in named if there]
-        if tribute and clash:
+        named = {"leader": g.leader is not None, "trick": g.trick is not None}
+        named["hands of less than 27 cards"] = short
+        clash = [name for name, there in named.items() if there]
+        if clash:
             raise StateError(f"tribute follows from previous; {clash[0]} cannot be given with it")
     if g.leader is not None and g.trick is not None:
         raise StateError("leader and trick are both given; who is next follows from the trick")
@@ -195,8 +201,8 @@ def _check_together(engine: Engine, g: Position) -> None:
         if RANKS[g.level] != fixed:
             raise StateError(f"level is {RANKS[g.level]!r}; these rules fix it at {fixed!r}")
     elif g.scores is not None and g.level is not None and g.level not in g.scores:
-        shown = [RANKS[score] for score in g.scores]
-        raise StateError(f"level is {RANKS[g.level]!r}; with scores {shown} it is one of these")
+        levels = [RANKS[score] for score in g.scores]
+        raise StateError(f"level is {RANKS[g.level]!r}; with scores {levels} it is one of these")
     if g.scores is not None and g.previous:
         own = g.scores[g.previous[0] % 2]
         if g.level not in (None, own) and fixed is None:
@@ -321,8 +327,11 @@ def _fill_in(hands: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def check_options(options: Mapping[str, object]) -> None:
     """Raise `StateError` for a name that is no option of `position`."""
+    if not isinstance(options, Mapping):
+        raise StateError(f"options are {shown(options)}; a mapping from names to values is allowed")
     for name in options:
         if name not in OPTIONS:
             raise StateError(
-                f"unknown option {name!r}{nearest(name, OPTIONS)}; allowed are {', '.join(OPTIONS)}"
+                f"unknown option {shown(name)}{nearest(name, OPTIONS)}; "
+                f"allowed are {', '.join(OPTIONS)}"
             )

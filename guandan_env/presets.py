@@ -6,13 +6,12 @@ turn is given as differences from the defaults of the two classes, which are `de
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from guandan_env.errors import RulesError, nearest
+from guandan_env.errors import RulesError, nearest, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             (
                 "The document gives the wind to the next seat after the first finisher; "
                 "it is applied to the second as well.",
+                "Its rule on pairs that are ten minutes late breaks off in the known copy.",
             ),
             rules={
                 "wind": "next",
@@ -195,7 +195,7 @@ def require_preset(name: object) -> None:
     """Raise `RulesError` with the presets' names if `name` is not one of them."""
     if not isinstance(name, str) or name not in PRESETS:
         raise RulesError(
-            f"unknown preset {reprlib.repr(name)}{nearest(name, PRESETS)}; "
+            f"unknown preset {shown(name)}{nearest(name, PRESETS)}; "
             f"presets: {', '.join(PRESETS)}"
         )
 

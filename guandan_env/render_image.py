@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from guandan_env.errors import GuandanError
-from guandan_env.scene import Scene
+from guandan_env.checks import whole_number
+from guandan_env.scene import Scene, check_scene
 
 MIN_SIZE, MAX_SIZE = 64, 4096
 
@@ -17,12 +17,13 @@ def render_image(scene: Scene, width: int = 960, height: int = 720) -> NDArray[n
     The table is drawn for 960 × 720 pixels and scaled to fit; what is left over is felt.
 
     Raises:
+        StateError: What is given is no Scene.
         GuandanError: A width or height that is not from 64 to 4,096 pixels.
         ImportError: Pillow is not installed.
     """
+    check_scene(scene)
     for name, size in (("width", width), ("height", height)):
-        if not MIN_SIZE <= size <= MAX_SIZE:
-            raise GuandanError(f"{name} {size!r}: allowed are {MIN_SIZE} to {MAX_SIZE} pixels")
+        whole_number(size, f"{name} in pixels", MIN_SIZE, MAX_SIZE)
     try:
         from guandan_env.table_art import draw_table
     except ModuleNotFoundError as error:

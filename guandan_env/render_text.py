@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from unicodedata import combining, east_asian_width
 
-from guandan_env.scene import PLACE_NAMES, SIDE_NAMES, Scene, SeatView, group_by_rank
+from guandan_env.scene import PLACE_NAMES, SIDE_NAMES, Scene, SeatView, check_scene, group_by_rank
 
 WIDTH = 78
 SIDE_WIDTH = 17
@@ -27,7 +27,9 @@ def render_text(scene: Scene, color: bool = False) -> str:
     """The table as lines of text, at most 78 columns wide, without a newline at the end.
 
     With `color` the text has ANSI colours; without, it is the same text and nothing else.
+    `StateError` for what is no Scene.
     """
+    check_scene(scene)
     canvas = _Canvas()
     _draw_header(canvas, scene)
     _draw_frame(canvas)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from guandan_env.checks import check_choice
 from guandan_env.engine import Engine, StepResult
-from guandan_env.errors import GuandanError, nearest
 
 REWARDS = ("levels", "sign", "game")
 _SIDES = np.arange(4) % 2
@@ -14,11 +14,7 @@ _SIDES = np.arange(4) % 2
 
 def check_reward(reward: object) -> str:
     """`reward` itself if it is one of `REWARDS`, else `GuandanError`."""
-    if isinstance(reward, str) and reward in REWARDS:
-        return reward
-    raise GuandanError(
-        f"reward is {reward!r}{nearest(reward, REWARDS)}; allowed are {', '.join(REWARDS)}"
-    )
+    return check_choice(reward, "reward", REWARDS)
 
 
 def rewards(engine: Engine, result: StepResult, reward: str) -> NDArray[np.float32]:

@@ -13,8 +13,9 @@ from functools import cache
 from guandan_env.options import Options, flag, level, levels, one_of, option, optional, text, whole
 from guandan_env.presets import PRESETS, preset_options, require_preset
 
-# Far above any real limit, and within the counters of the batch engine.
-MOST_DEALS = 10_000
+# Far above any real limit, and within the counters of the batch engine: five levels a deal stay
+# below 2**15.
+MOST_DEALS = 6_000
 MOST_ATTEMPTS = 100
 
 
@@ -165,6 +166,11 @@ class RuleSet(Options):
         """The rules of a preset by name; raises `RulesError` for a name that is none."""
         require_preset(name)
         return _preset(name)
+
+    @classmethod
+    def of(cls, rules: object) -> RuleSet:
+        """A RuleSet as it is, or the preset of a name; `RulesError` for anything else."""
+        return rules if isinstance(rules, RuleSet) else cls.preset(rules)  # type: ignore[arg-type]
 
 
 @cache

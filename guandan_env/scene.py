@@ -10,11 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from guandan_env.cards import KIND_NAMES, KIND_RANK, parse_card, parse_rank, wild_kind
-from guandan_env.errors import StateError
+from guandan_env.cards import KIND_NAMES, KIND_RANK, parse_cards, parse_rank, wild_kind
+from guandan_env.checks import items_of, whole_number
+from guandan_env.errors import StateError, shown
 
 SIDE_NAMES = ("0 + 2", "1 + 3")
 PLACE_NAMES = ("1st", "2nd", "3rd", "last")
+_MOST_CARDS = 28  # between a payment and the return
+_MOST_LINES = 100
 
 
 @dataclass(frozen=True)
@@ -47,22 +50,21 @@ class SeatView:
     to_act: bool = False
 
     def __post_init__(self) -> None:
-        if self.seat not in range(4):
-            raise StateError(f"seat {self.seat!r}: seats are 0 to 3")
-        if self.place is not None and self.place not in range(1, 5):
-            raise StateError(f"place {self.place!r} of seat {self.seat}: it is 1 to 4, or None")
+        whole_number(self.seat, "seat", 0, 3, StateError)
+        if self.place is not None:
+            whole_number(self.place, f"place of seat {self.seat}", 1, 4, StateError)
+        if self.count is not None:
+            whole_number(self.count, f"count of seat {self.seat}", 0, _MOST_CARDS, StateError)
         _refuse_unprintable(self.name, self.action)
-        for card in (*(self.cards or ()), *self.action_cards):
-            parse_card(card)
+        _check_cards(self.action_cards)
         if self.cards is not None:
+            _check_cards(self.cards)
             if self.count is None:
                 object.__setattr__(self, "count", len(self.cards))
             elif self.count != len(self.cards):
                 raise StateError(
                     f"seat {self.seat} holds {len(self.cards)} cards, but its count is {self.count}"
                 )
-        if self.count is not None and self.count not in range(29):
-            raise StateError(f"count {self.count!r} of seat {self.seat}: a hand has 0 to 28 cards")
 
 
 @dataclass(frozen=True)
@@ -96,17 +98,22 @@ class Scene:
 
     def __post_init__(self) -> None:
         parse_rank(self.level)
-        _refuse_unprintable(*self.levels, self.phase, self.title, *self.message)
-        if len(self.levels) != 2:
-            raise StateError(f"levels {self.levels!r}: there is one for each of the two sides")
-        if [view.seat for view in self.seats] != [0, 1, 2, 3]:
+        levels, message = items_of(self.levels, 2), items_of(self.message, _MOST_LINES)
+        if levels is None or len(levels) != 2:
+            raise StateError(f"levels {shown(self.levels)}: each of the two sides has one")
+        if message is None or len(message) > _MOST_LINES:
             raise StateError(
-                f"seats {[view.seat for view in self.seats]}: a scene has the seats 0, 1, 2, 3"
+                f"message {shown(self.message)}: at most {_MOST_LINES} lines are shown"
             )
-        if self.declarer not in (None, 0, 1):
-            raise StateError(f"declarer {self.declarer!r}: the sides are 0 and 1, or None")
-        if self.leader not in (None, 0, 1, 2, 3):
-            raise StateError(f"leader {self.leader!r}: seats are 0 to 3, or None")
+        _refuse_unprintable(*levels, self.phase, self.title, *message)
+        views = items_of(self.seats, 4)
+        seats = [view.seat if isinstance(view, SeatView) else None for view in views or ()]
+        if seats != [0, 1, 2, 3]:
+            raise StateError(f"seats {shown(self.seats)}: a scene has the seats 0, 1, 2, 3")
+        if self.declarer is not None:
+            whole_number(self.declarer, "the side of the declarer", 0, 1, StateError)
+        if self.leader is not None:
+            whole_number(self.leader, "leader", 0, 3, StateError)
 
     @property
     def wild(self) -> str:
@@ -114,11 +121,28 @@ class Scene:
         return KIND_NAMES[wild_kind(parse_rank(self.level))]
 
 
-def _refuse_unprintable(*texts: str) -> None:
+def _check_cards(cards: object) -> None:
+    if not isinstance(cards, (tuple, list)) or len(cards) > _MOST_CARDS:
+        raise StateError(f"{shown(cards)}: a tuple of up to {_MOST_CARDS} cards is allowed")
+    parse_cards(cards)
+
+
+def check_scene(scene: object) -> Scene:
+    """`scene` if it is one, else `StateError`: the first thing that a renderer does."""
+    if not isinstance(scene, Scene):
+        raise StateError(f"{shown(scene)} is no Scene; scene_of makes one of a state")
+    return scene
+
+
+def _refuse_unprintable(*texts: object) -> None:
     # A name comes from outside, and an escape sequence in it would reach the terminal.
     for text in texts:
+        if not isinstance(text, str):
+            raise StateError(f"{shown(text)} is no text")
         if not text.isprintable():
-            raise StateError(f"{text!r} has line breaks or control characters; only text is shown")
+            raise StateError(
+                f"{shown(text)} has line breaks or control characters; only text is shown"
+            )
 
 
 def group_by_rank(cards: Iterable[str], level: str) -> list[tuple[str, ...]]:
@@ -133,5 +157,5 @@ def group_by_rank(cards: Iterable[str], level: str) -> list[tuple[str, ...]]:
         rank = int(KIND_RANK[kind])
         return 12.5 if rank == level_rank else rank
 
-    kinds = sorted(map(parse_card, cards), key=lambda kind: (-height(kind), kind != wild, kind))
+    kinds = sorted(parse_cards(cards), key=lambda kind: (-height(kind), kind != wild, kind))
     return [tuple(KIND_NAMES[kind] for kind in group) for _, group in groupby(kinds, key=height)]

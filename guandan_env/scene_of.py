@@ -8,6 +8,8 @@ import numpy as np
 
 from guandan_env.actions import IS_PLAY, PASS
 from guandan_env.cards import KIND_NAMES, RANKS, card_names, to_counts
+from guandan_env.checks import items_of, whole_number
+from guandan_env.errors import StateError, shown
 from guandan_env.notation import row_name
 from guandan_env.promotion import PASSED_ACE
 from guandan_env.scene import Scene, SeatView
@@ -34,8 +36,16 @@ def scene_of(
     """The scene at one table (its index in the state).
 
     `names` says what to call the four players. With a `viewer` (a seat) only that seat's cards
-    are shown, without one those of all.
+    are shown, without one those of all. `StateError` for a table that is not there and for
+    another number of names.
     """
+    if not isinstance(state, State):
+        raise StateError(f"{shown(state)} is no State of an engine")
+    table = whole_number(table, "table", 0, len(state) - 1, StateError)
+    if items_of(names, 4) is None or len(names) != 4:
+        raise StateError(f"names are {shown(names)}; four are allowed, one for each seat")
+    if viewer is not None:
+        viewer = whole_number(viewer, "viewer", 0, 3, StateError)
     level = int(state.level[table])
     declarer, leader = int(state.declarer[table]), int(state.lead_seat[table])
     return Scene(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guandan_env.actions import ACTION_TABLE_VERSION
-from guandan_env.errors import StateError
+from guandan_env.errors import StateError, one_line, shown
 from guandan_env.legality import MASK_WORDS
 
 STATE_VERSION = "state-v1"
@@ -161,21 +161,30 @@ class State:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> State:
-        """A state saved by `to_bytes`; `StateError` for anything else or another version."""
+        """A state saved by `to_bytes`.
+
+        `StateError` for anything else, for another version, and for a state that no game leads to
+        (see `state_check`).
+        """
+        from guandan_env.state_check import check_state  # which is about this class
+
+        expected = {"state": STATE_VERSION, "actions": ACTION_TABLE_VERSION}
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 meta = json.loads(file["meta"].tobytes())
-                arrays = {name: file[name] for name in FIELDS}
+                # What another version wrote may lack fields, or have others.
+                arrays = {name: file[name] for name in FIELDS} if meta == expected else {}
         except Exception as error:  # any damage that numpy, zip or JSON can find
-            raise StateError(f"this is no saved state: {error}") from error
-        expected = {"state": STATE_VERSION, "actions": ACTION_TABLE_VERSION}
+            raise StateError(f"this is no saved state: {one_line(error)}") from error
         if meta != expected:
-            raise StateError(f"the state was saved as {meta}; this version reads {expected}")
-        size = arrays["table"].shape
+            raise StateError(f"the state was saved as {shown(meta)}; this version reads {expected}")
+        size = (arrays["table"].size,)
         for name, (shape, dtype, _) in FIELDS.items():
             if arrays[name].shape != (*size, *shape) or arrays[name].dtype != dtype:
                 raise StateError(
                     f"{name} of a saved state is {arrays[name].dtype} {arrays[name].shape}, "
                     f"not {np.dtype(dtype)} {(*size, *shape)}"
                 )
-        return cls(arrays)
+        state = cls(arrays)
+        check_state(state)
+        return state

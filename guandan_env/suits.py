@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from guandan_env import actions as table
 from guandan_env.actions import NUM_ACTIONS, Pattern
-from guandan_env.cards import KIND_RANK, NUM_RANKS, Bits, remove, to_bits, to_counts
+from guandan_env.cards import KIND_RANK, NUM_RANKS, Bits, to_bits, to_counts, wild_kind
 from guandan_env.legality import split_wilds, straight_flushes
 
 U64 = NDArray[np.uint64]
@@ -24,10 +24,13 @@ _SLOTS = 5
 _CHOICES = 19  # most ways to take k of eight cards of a rank, copies not told apart (k = 4)
 
 
-def _row_tables() -> tuple[NDArray[np.int64], NDArray[np.int64], U64]:
-    """Ranks `(R, 5)` and counts `(R, 5)` whose suits are free, fixed cards `(R, 2)` as bits."""
-    ranks = np.zeros((NUM_ACTIONS, _SLOTS), dtype=np.int64)
-    takes = np.zeros((NUM_ACTIONS, _SLOTS), dtype=np.int64)
+def _row_tables() -> tuple[U64, NDArray[np.int64], NDArray[np.uint8], U64]:
+    """What rows take. Of ranks whose suits are free, slot by slot, `(5, R)`: where the rank's four
+    suits begin in the bits of a hand, how many cards it gives, and 15 for a slot that is not used.
+    Of all others the cards, `(R, 2)` as bits.
+    """
+    shifts = np.zeros((_SLOTS, NUM_ACTIONS), dtype=np.uint64)
+    takes = np.zeros((_SLOTS, NUM_ACTIONS), dtype=np.int64)
     fixed = np.zeros((NUM_ACTIONS, 2), dtype=np.uint64)
     for i, row in enumerate(table.ROWS):
         if row.pattern in table.NOT_PLAYS:
@@ -38,13 +41,18 @@ def _row_tables() -> tuple[NDArray[np.int64], NDArray[np.int64], U64]:
                 kind = 4 * rank + row.suit if row.suit >= 0 else 39 + rank
                 fixed[i, :number] |= _u(1) << _u(kind)
             elif number:
-                ranks[i, slot], takes[i, slot] = rank, number
+                shifts[slot, i], takes[slot, i] = 4 * rank, number
                 slot += 1
-    return ranks, takes, fixed
+    return shifts, takes, np.where(takes == 0, np.uint8(15), np.uint8(0)), fixed
 
 
-ROW_RANKS, ROW_TAKES, ROW_FIXED = _row_tables()
+ROW_SHIFTS, ROW_TAKES, ROW_UNUSED, ROW_FIXED = _row_tables()
 _PLAIN_STRAIGHT = (table.ROW_PATTERN == Pattern.STRAIGHT) & (table.ROW_WILDS == 0)
+# [level, wilds]: the wilds as bits.
+_WILDS = np.array(
+    [[[0, 0], [1 << wild_kind(r), 0], [1 << wild_kind(r)] * 2] for r in range(NUM_RANKS)],
+    dtype=np.uint64,
+)
 
 
 @cache
@@ -70,24 +78,31 @@ def _ways() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return ways, number
 
 
-def _wild_cards(rows: NDArray[np.integer], levels: NDArray[np.integer]) -> Bits:
-    """The wilds that rows take, as bits `(n, 2)`."""
-    wilds = table.ROW_WILDS[rows]
-    bit = _u(1) << (4 * levels.astype(np.uint64) + _u(1))
-    return np.stack([np.where(wilds > 0, bit, _u(0)), np.where(wilds > 1, bit, _u(0))], axis=-1)
-
-
-def _suits_of(one: U64, two: U64, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    shift = 4 * ranks.astype(np.uint64)
-    code = ((one >> shift) & _u(15)) | (((two >> shift) & _u(15)) << _u(4))
+def _suits_of(one: U64, two: U64, shifts: U64) -> NDArray[np.int64]:
+    """Suits held once | twice << 4, of hands `(n,)` in the ranks at `shifts` `(5, n)`."""
+    code = ((one >> shifts) & 15) | (((two >> shifts) & 15) << 4)
     suits: NDArray[np.int64] = code.astype(np.int64)
     return suits
 
 
-def _put(cards: Bits, ways: NDArray[np.uint8], ranks: NDArray[np.int64]) -> None:
-    shift = 4 * ranks.astype(np.uint64)
-    cards[:, 0] |= (ways & 15).astype(np.uint64) << shift
-    cards[:, 1] |= (ways >> 4).astype(np.uint64) << shift
+def _cards_of(ways: NDArray[np.uint8], shifts: U64) -> Bits:
+    """The cards `(n, 2)` of ways `(5, n)` to take from the ranks at `shifts`."""
+    cards = np.empty((ways.shape[1], 2), dtype=np.uint64)
+    np.bitwise_or.reduce((ways & 15).astype(np.uint64) << shifts, axis=0, out=cards[:, 0])
+    np.bitwise_or.reduce((ways >> 4).astype(np.uint64) << shifts, axis=0, out=cards[:, 1])
+    return cards
+
+
+def _once_after(one: U64, two: U64, cards: Bits) -> U64:
+    """The kinds that hands still hold without some cards."""
+    return one & ~(cards[:, 1] | (cards[:, 0] & ~two))
+
+
+def _makes_flush(ways: NDArray[np.uint8], rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Whether ways `(5, n)` take the five cards of a plain straight from one suit."""
+    shared = np.bitwise_and.reduce(ways | ROW_UNUSED.take(rows, axis=1), axis=0)
+    flush: NDArray[np.bool_] = _PLAIN_STRAIGHT[rows] & (shared & 15 != 0)
+    return flush
 
 
 def choose_cards(
@@ -99,29 +114,22 @@ def choose_cards(
 ) -> Bits:
     """Cards `(n, 2)` that leave hands `(n, 2)` for legal play rows `(n,)` at levels `(n,)`."""
     one, two, held_wilds = split_wilds(hands, levels)
-    cards: Bits = ROW_FIXED[rows] | _wild_cards(rows, levels)
-    ways, _ = _ways()
-    takes, ranks = ROW_TAKES[rows], ROW_RANKS[rows]
-    # All five cards of a plain straight must share a suit for it to be a flush.
-    shared = np.full(len(rows), 15, dtype=np.uint8)
-    for slot in range(_SLOTS):
-        take = takes[:, slot]
-        if not take.any():
-            break
-        way = ways[_suits_of(one, two, ranks[:, slot]), take, 0]
-        _put(cards, way, ranks[:, slot])
-        shared &= np.where(take > 0, way, shared)
-    wilds_left = held_wilds - table.ROW_WILDS[rows].astype(np.uint64)
-    after = remove(np.stack([one, two], axis=-1), cards)[:, 0]
-    lost = straight_flushes(one, wilds_left) != straight_flushes(after, wilds_left)
-    search = lost & (takes[:, 0] > 0)
+    wilds = table.ROW_WILDS[rows]
+    wilds_left = held_wilds - wilds.astype(np.uint64)
+    fixed = ROW_FIXED.take(rows, axis=0)
+    takes, shifts = ROW_TAKES.take(rows, axis=1), ROW_SHIFTS.take(rows, axis=1)
+    ways = _ways()[0][_suits_of(one, two, shifts), takes, 0]
+    cards = _cards_of(ways, shifts) | fixed
+    after = _once_after(one, two, cards)
+    before, left = straight_flushes(np.stack([one, after]), wilds_left)
+    search = (before != left) & (takes[0] > 0)
     if not flush_is_straight:
-        search |= _PLAIN_STRAIGHT[rows] & (shared & 15 != 0)
-    if search.any():
-        at = np.flatnonzero(search)
-        cards[at] = _search(
-            one[at], two[at], rows[at], levels[at], wilds_left[at], flush_is_straight
-        )
+        search |= _makes_flush(ways, rows)
+    at = search.nonzero()[0]
+    if at.size:
+        found = _search(one[at], two[at], rows[at], wilds_left[at], flush_is_straight)
+        cards[at] = found | fixed[at]
+    cards |= _WILDS[levels, wilds]
     return cards
 
 
@@ -129,36 +137,31 @@ def _search(
     one: U64,
     two: U64,
     rows: NDArray[np.integer],
-    levels: NDArray[np.integer],
     wilds_left: U64,
     flush_is_straight: bool,
 ) -> Bits:
-    """`choose_cards` by trying all cards that make the rows, in one ragged batch."""
+    """The cards of free suits in `choose_cards`, by trying all of them in one ragged batch."""
     ways, numbers = _ways()
-    ranks, takes = ROW_RANKS[rows], ROW_TAKES[rows]
-    codes = _suits_of(one[:, None], two[:, None], ranks)
+    shifts, takes = ROW_SHIFTS.take(rows, axis=1), ROW_TAKES.take(rows, axis=1)
+    codes = _suits_of(one, two, shifts)
     options = numbers[codes, takes]
-    totals = options.prod(axis=1)
+    totals = options.prod(axis=0)
     starts = np.cumsum(totals) - totals
     item = np.repeat(np.arange(len(rows)), totals)
     trial = np.arange(len(item)) - starts[item]
-    cards = np.zeros((len(item), 2), dtype=np.uint64)
-    shared = np.full(len(item), 15, dtype=np.uint8)
+    tried = np.empty((_SLOTS, len(item)), dtype=np.uint8)
     rest = trial.copy()
     for slot in range(_SLOTS - 1, -1, -1):  # the last rank varies fastest: canonical order
-        radix = options[item, slot]
-        take = takes[item, slot]
-        way = np.where(take > 0, ways[codes[item, slot], take, rest % radix], np.uint8(0))
+        radix = options[slot, item]
+        tried[slot] = ways[codes[slot, item], takes[slot, item], rest % radix]
         rest //= radix
-        _put(cards, way, ranks[item, slot])
-        shared &= np.where(take > 0, way, shared)
-    after = remove(np.stack([one[item], two[item]], axis=-1), cards)[:, 0]
+    cards = _cards_of(tried, shifts.take(item, axis=1))
+    after = _once_after(one[item], two[item], cards)
     score = np.bitwise_count(straight_flushes(after, wilds_left[item])).astype(np.int64)
     if not flush_is_straight:
-        score[_PLAIN_STRAIGHT[rows[item]] & (shared & 15 != 0)] = -1
+        score[_makes_flush(tried, rows[item])] = -1
     best = np.maximum.reduceat(score * 2048 + (2047 - trial), starts)
-    chosen = starts + (2047 - best % 2048)
-    taken: Bits = cards[chosen] | ROW_FIXED[rows] | _wild_cards(rows, levels)
+    taken: Bits = cards[starts + (2047 - best % 2048)]
     return taken
 
 

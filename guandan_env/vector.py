@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from guandan_env import legality, observation
+from guandan_env.actions import NUM_ACTIONS
 from guandan_env.engine import Engine
 from guandan_env.rewards import check_reward, rewards
 from guandan_env.rules import RuleSet
@@ -20,6 +21,9 @@ class VecStep(NamedTuple):
     Where `done` is set, `reward` and the `final_*` arrays belong to the episode that ended, all
     else to the first decision of the next one. An episode never ends without a result, so no
     final observation is needed to bootstrap from.
+
+    The arrays are the caller's to keep and to change, but `observation` and `mask` with
+    `reuse=True`, which the next step writes over.
     """
 
     seat: NDArray[np.int8]  # (B,) the seat that decides
@@ -38,7 +42,7 @@ class GuandanVectorEnv:
 
     Parameters as for `Engine`, and: `observe=False` leaves observations out; `reward` is
     `"levels"`, `"sign"` or `"game"` (rewards.py); with `reuse=True` every step writes its
-    observations into the same array, which the caller must have used up by then.
+    observations and masks into the same two arrays, which the caller must have used up by then.
 
     Attributes: `engine` (its state may be read, copied, and set between steps), `num_tables`.
     """
@@ -50,7 +54,7 @@ class GuandanVectorEnv:
         num_tables: int,
         rules: RuleSet,
         *,
-        episode: str = "game",
+        episode: str = "deal",
         seed: int = 0,
         level: str | None = None,
         previous: str | None = "half",
@@ -64,8 +68,9 @@ class GuandanVectorEnv:
         )
         self.num_tables = self.engine.num_tables
         self._observe = observe
-        shape = (self.num_tables, observation.SIZE)
-        self._buffer = np.empty(shape, dtype=np.int8) if reuse and observe else None
+        b = self.num_tables
+        self._seen = np.empty((b, observation.SIZE), dtype=np.int8) if reuse and observe else None
+        self._mask = np.empty((b, NUM_ACTIONS), dtype=np.int8) if reuse else None
         self._tables = np.arange(self.num_tables)
         self._packed: NDArray[np.uint64] | None = None
 
@@ -115,11 +120,11 @@ class GuandanVectorEnv:
         seen = None
         if self._observe:
             decisions = engine.decisions(self._tables, packed_masks=packed)
-            seen = observation.encode(decisions, self._buffer)
+            seen = observation.encode(decisions, self._seen)
         return VecStep(
             seat=engine.state.seat.copy(),
             observation=seen,
-            mask=legality.unpack(packed),
+            mask=legality.unpack(packed, self._mask),
             reward=reward,
             done=done,
             deal_over=deal_over,
@@ -133,7 +138,7 @@ def make_vec(
     num_tables: int,
     rules: RuleSet | str = "default",
     *,
-    episode: str = "game",
+    episode: str = "deal",
     seed: int = 0,
     level: str | None = None,
     previous: str | None = "half",

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, render_test, seed_test
+from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
 
 import guandan_env
 from guandan_env.actions import NUM_ACTIONS, ROW_PATTERN, Pattern
@@ -49,6 +49,15 @@ def test_api(make, episode):
 
 def test_seeds():
     seed_test(guandan_env.env, num_cycles=200)
+
+
+@pytest.mark.slow  # it runs for five seconds each, whatever it is given
+@pytest.mark.parametrize("make", [guandan_env.env, guandan_env.raw_env])
+def test_performance_benchmark(make, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        performance_benchmark(make())
+    assert "turns per second" in capsys.readouterr().out
 
 
 def test_rendering():

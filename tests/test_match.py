@@ -7,21 +7,27 @@ import json
 import numpy as np
 import pytest
 
-from agents import AgentError
 from agents.greedy import Greedy
 from agents.random_bot import Random
+from eval.audit import bombs_over_partner, wilds_left
 from eval.commands.demo import deal_in_words
-from eval.duplicate import play_duplicate
+from eval.duplicate import Terms, play_duplicate, play_pairs
+from eval.runner import Jobs, play
+from eval.sequential import capital, decided_after
 from eval.statistics import paired_mean, sign_flip_p
+from guandan_env.actions import IS_BOMB, IS_PLAY, PASS
+from guandan_env.cards import to_counts
 from guandan_env.cli import main
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError
+from guandan_env.record_file import read_records
 from guandan_env.rules import RuleSet
 from guandan_env.scene_of import scene_of
 
 KEYS = {
     "a", "b", "deals", "deal_win_rate", "deal_win_rate_ci", "level_gain", "level_gain_ci",
-    "double_down_rate", "decisions_per_second", "p_value", "rules", "seed",
+    "double_down_rate", "games", "game_win_rate", "game_win_rate_ci", "failures",
+    "decisions_per_second", "p_value", "rules", "seed",
 }  # fmt: skip
 
 
@@ -54,29 +60,6 @@ def test_greedy_beats_random():
 def test_every_preset_plays(preset):
     played = play_duplicate(Greedy(), Random(), 6, rules=RuleSet.preset(preset), level="A")
     assert played.won.any()
-
-
-def test_faults_name_the_agent():
-    class Cheat(Greedy):
-        name = "cheat"
-        answer: object = 0
-
-        def act(self, decisions):
-            if self.answer is None:
-                raise RuntimeError("no idea")
-            return self.answer if self.answer != 0 else np.full(len(decisions), 2242)
-
-    cheat = Cheat()
-    for answer, message in (
-        (0, "'cheat' played the illegal action 2242 at deal"),
-        (None, "'cheat' failed at deal .*RuntimeError: no idea"),
-        ("x", "'cheat' answered with"),
-    ):
-        cheat.answer = answer
-        with pytest.raises(AgentError, match=message):
-            play_duplicate(Greedy(), cheat, 3)
-    with pytest.raises(GuandanError, match="at least 1"):
-        play_duplicate(Greedy(), Greedy(), 0)
 
 
 def test_intervals_cover_the_mean_as_often_as_they_say():
@@ -121,6 +104,10 @@ def test_match_prints_a_table(capsys):
     [
         (["gredy", "random"], "did you mean 'greedy'"),
         (["greedy", "random", "--deals", "1"], "2 or more"),
+        (["greedy", "random", "--deals", "0"], "nothing to play"),
+        (["greedy", "random", "--games", "-2"], "2 or more"),
+        (["greedy", "random", "--seed", "-1"], "0 or more"),
+        (["greedy", "random", "--workers", "0"], "1 or more"),
         (["greedy", "random", "--level", "1"], "no rank"),
         (["greedy", "random", "--rules", "univ"], "univ"),
     ],
@@ -156,3 +143,127 @@ def test_scenes_of_whole_games_show_what_the_state_holds():
         pending = engine.decisions()
         actions[pending.index] = agent.act(pending)
         engine.step(actions)
+
+
+def result_of(capsys, *words):
+    assert main(["match", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def without_speed(result):
+    return {key: value for key, value in result.items() if key != "decisions_per_second"}
+
+
+def test_processes_change_nothing(capsys):
+    words = ("greedy", "random", "--deals", "50", "--games", "4", "--seed", "3")
+    alone = result_of(capsys, *words)
+    assert without_speed(result_of(capsys, *words, "--workers", "2")) == without_speed(alone)
+    assert alone["games"] == 4
+    assert alone["game_win_rate"] == 1
+    assert alone["deals_per_game"] > 4
+
+
+@pytest.mark.parametrize("agent", ["random", "greedy", "planner"])
+def test_games_against_itself_are_exactly_even(agent, capsys):
+    result = result_of(capsys, agent, agent, "--games", "6", "--deals", "8")
+    assert result["game_win_rate"] == result["deal_win_rate"] == 0.5
+    assert result["level_gain"] == 0
+    assert result["p_value"] == 1
+
+
+def test_until_significant_plays_no_more_than_it_must(capsys):
+    words = ("greedy", "random", "--until-significant")
+    result = result_of(capsys, *words, "--deals", "2000")
+    assert result["deals"] < 50
+    assert result_of(capsys, *words, "--deals", "600")["deals"] == result["deals"]
+    even = result_of(capsys, "greedy", "greedy", "--until-significant", "--deals", "300")
+    assert even["deals"] == 300
+
+
+def test_looking_often_deceives_no_more_often_than_stated():
+    generator = np.random.default_rng(1)
+    wrong = sum(
+        decided_after(generator.choice([0, 0.5, 1], p=[0.25, 0.5, 0.25], size=1000)) is not None
+        for _ in range(1000)
+    )
+    assert wrong <= 65  # 50 expected at most; this many more happen in one of fifty
+    found = [decided_after((generator.random((3000, 2)) < 0.55).mean(axis=1)) for _ in range(40)]
+    assert sum(n is not None for n in found) >= 36
+    assert decided_after(np.zeros(0)) is None
+
+
+def test_a_bet_looks_at_nothing_but_the_past():
+    values = np.random.default_rng(2).choice([0.0, 0.5, 1.0], size=50)
+    whole = capital(values)
+    for n in (1, 7, 49):
+        np.testing.assert_allclose(capital(values[:n]), whole[:n])
+
+
+def test_ctrl_c_leaves_what_is_known():
+    class Impatient(Greedy):
+        def act(self, decisions):
+            if decisions.table.max() > 9:
+                raise KeyboardInterrupt
+            return super().act(decisions)
+
+    whole = play_duplicate(Greedy(), Random(), 10, seed=5)
+    part = play_pairs(Impatient(), Random(), 0, 40, Terms(seed=5, num_tables=4))
+    assert 0 < len(part) <= 10
+    np.testing.assert_array_equal(part.gain, whole.gain[: len(part)])
+
+
+def test_records_are_in_order_and_whole(tmp_path, capsys):
+    files = [tmp_path / name for name in ("one.jsonl", "two.jsonl")]
+    words = ("greedy", "random", "--deals", "6", "--games", "2", "--record")
+    result_of(capsys, *words, str(files[0]))
+    result_of(capsys, *words, str(files[1]), "--workers", "2")
+    assert files[0].read_bytes() == files[1].read_bytes()
+    records = list(read_records(files[0]))
+    assert [r["context"]["deal"] for r in records[:12]] == [k // 2 for k in range(12)]
+    assert all(record["result"] is not None for record in records)
+    assert main(["match", "greedy", "random", "--record", str(files[0])]) == 2
+    assert "exists" in capsys.readouterr().err
+
+
+def test_bombs_over_the_partner_and_wilds_left_are_counted():
+    class Slow:
+        """Counts again, by walking through the moves of each deal."""
+
+        bombs = wilds = 0
+
+        def deals_over(self, tables, at, result):
+            state = tables.engine.state
+            for t in at.tolist():
+                holder, passed = -1, set()
+                for i in range(int(state.length[t])):
+                    row, seat = int(state.history[t, i]), int(state.history_seat[t, i])
+                    if not (IS_PLAY[row] or row == PASS):
+                        continue
+                    if row == PASS:
+                        passed.add(seat)
+                        continue
+                    follows = holder >= 0 and seat not in passed and seat != holder
+                    self.bombs += follows and IS_BOMB[row] and (seat - holder) % 4 == 2
+                    holder, passed = seat, set()
+                wild = 4 * int(state.level[t]) + 1
+                self.wilds += int(to_counts(state.hands[t])[:, wild].sum())
+
+    for kind in (Random, Greedy):
+        slow = Slow()
+        jobs = Jobs(table=np.arange(300), seating=np.zeros((300, 4), dtype=int))
+        fast = _Fast()
+        play([kind()], jobs, rules=RuleSet.preset("default"), observers=(slow, fast))
+        assert (fast.bombs, fast.wilds) == (slow.bombs, slow.wilds)
+    assert slow.wilds > 0
+    state = Engine(3, seed=1, level="5").state
+    expected = to_counts(state.hands)[:, :, 4 * 3 + 1]
+    np.testing.assert_array_equal(wilds_left(state, np.arange(3)), expected)
+    assert expected.sum() == 6
+
+
+class _Fast:
+    bombs = wilds = 0
+
+    def deals_over(self, tables, at, result):
+        self.bombs += int(bombs_over_partner(tables.engine.state, at).sum())
+        self.wilds += int(wilds_left(tables.engine.state, at).sum())

@@ -118,7 +118,7 @@ def test_history_is_newest_first():
     for back in range(5):
         who = (seats[-1 - back] - now) % 4
         assert np.array_equal(history[:, back, :4].argmax(axis=1), who)
-        assert np.array_equal(history[:, back, 4:], observation._FEATURES[rows[-1 - back]])
+        assert np.array_equal(history[:, back, 4:], observation._FEATURES[rows[-1 - back] + 1])
     assert not history[:, 5:].any()
 
 

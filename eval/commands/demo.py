@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from agents import make
+from agents.answers import require
 from eval.commands.match import print_result, run_match
-from eval.duplicate import ask
+from eval.duplicate import Terms
+from eval.match import Match
+from guandan_env.decisions import Agent
 from guandan_env.engine import Engine
-from guandan_env.notation import row_name
-from guandan_env.promotion import gains
-from guandan_env.render_text import render_text
-from guandan_env.scene import PLACE_NAMES
-from guandan_env.scene_of import cards_of_plays, scene_of
-from guandan_env.state import Phase
+from guandan_env.render_deal import deal_lines
 
 FIRST, SECOND = "greedy", "random"
-_LINE = "{:>4}  {:<13} {:<16} {}"
 
 
 def main(argv: list[str]) -> int:
@@ -37,8 +35,9 @@ def main(argv: list[str]) -> int:
     from rich.console import Console
 
     console = Console(highlight=False)
-    result = run_match(FIRST, SECOND, deals=args.deals, seed=args.seed, show_progress=True)
-    print_result(result)
+    match = Match(FIRST, SECOND, args.deals, Terms(seed=args.seed))
+    deals, games, result = run_match(match, show_progress=True)
+    print_result(result, deals, games)
     console.print(f"\nOne of these deals, with {FIRST} at seats 0 and 2:\n")
     color = console.is_terminal and console.color_system is not None
     print("\n".join(deal_in_words(args.seed, color=color)))
@@ -47,48 +46,16 @@ def main(argv: list[str]) -> int:
 
 def deal_in_words(seed: int, deal: int = 0, *, color: bool = False) -> list[str]:
     """Deal `deal` of a match of `FIRST` (seats 0 and 2) and `SECOND`, written out line by line."""
-    engine = Engine(1, seed=seed, tables=np.array([deal]))
-    state = engine.state
     agents = [make(FIRST), make(SECOND)]
+    engine = Engine(1, seed=seed, tables=np.array([deal]))
     names = [agent.name for agent in agents] * 2
-    lines: list[str] = []
-    drawn = False
-    while not state.over[0]:
-        if state.phase[0] == Phase.PLAY and not drawn:
-            lines += [render_text(scene_of(state, 0, names, f"Deal {deal}"), color=color)]
-            drawn = True
-        if state.phase[0] == Phase.PLAY and state.lead[0] == 0:
-            lines.append("")
-        rows, cards = ask(agents[int(state.seat[0]) % 2], engine.decisions())
+    return list(deal_lines(_played(engine, agents), names, f"Deal {deal}", color=color))
+
+
+def _played(engine: Engine, agents: Sequence[Agent]) -> Iterator[Engine]:
+    """The engine as its deal begins and after each decision of two agents, side by side."""
+    yield engine
+    while not engine.state.over[0]:
+        rows, cards = require(agents[int(engine.state.seat[0]) % 2], engine.decisions())
         engine.step(rows, cards)
-        # Tribute is told by the lines under the table.
-        if drawn:
-            lines.append(_line(engine, names))
-    return [*lines, "", *_result(engine, names)]
-
-
-def _line(engine: Engine, names: list[str]) -> str:
-    """The last play or pass in one line: number, who, cards, claim, and what is left."""
-    state = engine.state
-    length = int(state.length[0])
-    row, seat = int(state.history[0, length - 1]), int(state.history_seat[0, length - 1])
-    who = f"{seat} {names[seat]}"
-    if row == 0:
-        return _LINE.format(length, who, "pass", "").rstrip()
-    held = np.bitwise_count(state.hands[0, seat]).sum()
-    left = "out" if held == 0 else f"{held} left" if held <= 10 else ""
-    cards = " ".join(cards_of_plays(state, 0)[-1])
-    return _LINE.format(length, who, row_name(row), f"{cards}   {left}".rstrip())
-
-
-def _result(engine: Engine, names: list[str]) -> list[str]:
-    order = engine.state.order
-    side, levels = gains(engine.rules, order.astype(np.int64))
-    places = ", ".join(
-        f"{place} {names[seat]} ({seat})"
-        for place, seat in zip(PLACE_NAMES, order[0].tolist(), strict=True)
-    )
-    return [
-        f"Finished: {places}.",
-        f"Seats {side[0]} and {side[0] + 2} win {levels[0]} level{'s' * int(levels[0] != 1)}.",
-    ]
+        yield engine

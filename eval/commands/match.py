@@ -4,26 +4,52 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from agents import describe, make
-from eval.duplicate import Duplicate, play_duplicate
-from eval.statistics import paired_mean, sign_flip_p
+from agents import describe
+from eval.duplicate import Pairs, Terms
+from eval.faults import AgentFaultError
+from eval.match import Match, figures, of_games
+from eval.sequential import ALPHA
 from guandan_env.cards import parse_rank
+from guandan_env.conduct import Conduct
 from guandan_env.errors import GuandanError
+from guandan_env.record_file import RecordWriter
 from guandan_env.rules import RuleSet
 
 SIGNIFICANT = 0.05
+DEALS = 1000
+FAULTS = "guandan-faults.jsonl"
 
 
 def main(argv: list[str]) -> int:
     """Play a match and print its table, or JSON; returns the exit status."""
+    args = _parser().parse_args(argv)
+    if args.deals is None:
+        args.deals = 0 if args.games else DEALS
+    match = match_of(args)
+    try:
+        deals, games, result = run_match(match, args.games, not args.json, args.record)
+    except AgentFaultError as error:
+        with RecordWriter(FAULTS, resume=True) as writer:
+            writer.write(error.fault.record)
+        raise GuandanError(f"{error} (the position is the last record of {FAULTS})") from error
+    if args.json:
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        print_result(result, deals, games)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="guandan match",
         allow_abbrev=False,
-        description="Two agents play every deal twice, the second time with the sides exchanged.",
+        description="Two agents play every deal twice, the second time with the sides exchanged. "
+        "Ctrl-C ends the match early and prints what is known by then.",
         epilog="agents: "
         + "; ".join(f"{name} ({text})" for name, text in describe().items())
         + "; module:Class of your own in the current folder",
@@ -31,116 +57,127 @@ def main(argv: list[str]) -> int:
     parser.add_argument("a", metavar="A", help="an agent, such as greedy")
     parser.add_argument("b", metavar="B", help="the agent it plays against")
     parser.add_argument(
-        "--deals", type=int, default=1000, help="distinct deals, each played twice (default 1000)"
+        "--deals", type=int, help=f"distinct deals, each played twice (default {DEALS})"
     )
+    parser.add_argument("--games", type=int, default=0, help="whole games, each played twice")
     parser.add_argument("--seed", type=int, default=0, help="of the deals (default 0)")
     parser.add_argument("--rules", default="default", help="a preset; `guandan rules` lists them")
     parser.add_argument("--level", help="play this level, 2…A (default: a random one each deal)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
-    args = parser.parse_args(argv)
-    result = run_match(
-        args.a,
-        args.b,
-        deals=args.deals,
-        seed=args.seed,
-        rules=args.rules,
-        level=args.level,
-        show_progress=not args.json,
+    parser.add_argument("--workers", type=int, default=1, help="processes to play in (default 1)")
+    parser.add_argument(
+        "--until-significant",
+        action="store_true",
+        help=f"stop as soon as one is better at an error rate of {ALPHA:.0%}, however often one "
+        "looks; --deals or --games is then the most that is played",
     )
-    if args.json:
-        print(json.dumps(result, ensure_ascii=False))
-    else:
-        print_result(result)
-    return 0
+    parser.add_argument(
+        "--illegal-play",
+        choices=("error", "pass", "forfeit"),
+        default="error",
+        help="what the fault of an agent leads to (default: the match stops)",
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write every deal to a file")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
+    return parser
+
+
+def match_of(args: argparse.Namespace) -> Match:
+    """The match that the arguments describe, in deals; `GuandanError` where they make none."""
+    for name in ("deals", "games"):
+        if getattr(args, name) == 1 or getattr(args, name) < 0:
+            raise GuandanError(f"--{name} is {getattr(args, name)}; 2 or more are allowed, or 0")
+    if not args.deals and not args.games:
+        raise GuandanError("--deals and --games are both 0; there is nothing to play")
+    if args.seed < 0:
+        raise GuandanError(f"--seed is {args.seed}; 0 or more is allowed")
+    if args.level is not None:
+        parse_rank(args.level)
+    conduct = Conduct.preset(args.rules).replace(illegal_play=args.illegal_play)
+    return Match(
+        a=args.a,
+        b=args.b,
+        pairs=args.deals,
+        terms=Terms(
+            rules=RuleSet.preset(args.rules),
+            seed=args.seed,
+            level=args.level,
+            conduct=conduct,
+            record=args.record is not None,
+            context={"a": args.a, "b": args.b, "seed": args.seed},
+        ),
+        until=ALPHA if args.until_significant else None,
+        workers=args.workers,
+    )
 
 
 def run_match(
-    a: str,
-    b: str,
-    *,
-    deals: int,
-    seed: int = 0,
-    rules: str = "default",
-    level: str | None = None,
-    show_progress: bool = False,
-) -> dict[str, Any]:
-    """Play two specs against each other; the result is what `--json` prints (see `summary`)."""
-    if deals < 2:
-        raise GuandanError(f"--deals is {deals}; 2 or more are allowed")
-    if level is not None:
-        parse_rank(level)
-    rule_set = RuleSet.preset(rules)
-    agents = make(a), make(b)
-    if show_progress:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    match: Match, games: int = 0, show_progress: bool = False, record: Path | None = None
+) -> tuple[Pairs | None, Pairs | None, dict[str, Any]]:
+    """Play the deals of a match, then `games` whole games: both, and what `--json` prints."""
+    with ExitStack() as stack:
+        writer = stack.enter_context(RecordWriter(record)) if record is not None else None
 
-        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        # Progress is no result: it does not belong into a file that standard output goes to.
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(f"{a} against {b}", total=2 * deals)
-            played = play_duplicate(
-                *agents,
-                deals,
-                rules=rule_set,
-                seed=seed,
-                level=level,
-                progress=lambda done: bar.update(task, completed=done),
-            )
-    else:
-        played = play_duplicate(*agents, deals, rules=rule_set, seed=seed, level=level)
-    return {
-        "a": a,
-        "b": b,
-        "deals": deals,
-        **summary(played, seed),
-        "decisions_per_second": _speeds(a, b, played),
-        "rules": rules,
-        "seed": seed,
-        "level": level,
-    }
+        def write(part: Pairs) -> None:
+            if writer is not None:
+                for record in chain.from_iterable(part.records):
+                    writer.write(record)
+
+        deals = _played(match, "deals", show_progress, write) if match.pairs else None
+        whole = of_games(match, games)
+        played_games = _played(whole, "games", show_progress, write) if games else None
+    return deals, played_games, figures(match, deals, played_games)
 
 
-def summary(played: Duplicate, seed: int) -> dict[str, Any]:
-    """Rates and gains of a's side with 95% intervals over pairs, and the p-value.
+def _played(match: Match, what: str, show_progress: bool, write: Any) -> Pairs:
+    if not show_progress:
+        return match.play(part_done=write)
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
 
-    The p-value is that of level gains: how often flipping the sign of each pair's mean at random
-    gives a mean at least as far from zero.
-    """
-    wins = paired_mean(played.won.mean(axis=1))
-    gains = played.gain.astype(np.float64).mean(axis=1)
-    gain = paired_mean(gains)
-    return {
-        "deal_win_rate": wins.mean,
-        "deal_win_rate_ci": [max(0.0, wins.low), min(1.0, wins.high)],
-        "level_gain": gain.mean,
-        "level_gain_ci": [gain.low, gain.high],
-        "double_down_rate": float(played.double_down.mean()),
-        "p_value": sign_flip_p(gains, np.random.default_rng(abs(seed))),
-    }
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining(),
+        TextColumn("{task.fields[rate]}"),
+    )  # fmt: skip
+    # Progress is no result: it does not belong into a file that standard output goes to.
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{match.a} against {match.b}, {what}", total=2 * match.pairs, rate="")
+        return match.play(
+            lambda done, rate: bar.update(task, completed=done, rate=f"{rate:.1%} won"), write
+        )
 
 
-def print_result(result: dict[str, Any]) -> None:
+def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | None) -> None:
     """Print a match's result as a table for people."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    a, b, deals = result["a"], result["b"], result["deals"]
+    a, b = result["a"], result["b"]
     level = f"level {result['level']}" if result["level"] else "random levels"
+    played = [f"{result[k]:,} {k}" for k in ("deals", "games") if result[k]]
     table = Table(
         "",
         "of " + a,
         "95% interval",
-        title=Text(f"{a} against {b}: {deals:,} deals, each played from both sides"),
+        title=Text(f"{a} against {b}: {' and '.join(played)}, each played from both sides"),
         caption=Text(f"rules {result['rules']}, {level}, seed {result['seed']}"),
     )
-    low, high = result["deal_win_rate_ci"]
-    table.add_row("deals won", f"{result['deal_win_rate']:.1%}", f"{low:.1%} … {high:.1%}")
-    low, high = result["level_gain_ci"]
-    gain = f"{result['level_gain']:+.3f}"
-    table.add_row("levels gained a deal", gain, f"{low:+.3f} … {high:+.3f}")
-    table.add_row("won by double-down", f"{result['double_down_rate']:.1%}", "")
+
+    def row(name: str, key: str, form: str) -> None:
+        if result.get(key) is not None:
+            low, high = result.get(key + "_ci") or (None, None)
+            interval = "" if low is None else f"{low:{form}} … {high:{form}}"
+            table.add_row(name, f"{result[key]:{form}}", interval)
+
+    row("deals won", "deal_win_rate", ".1%")
+    row("levels gained a deal", "level_gain", "+.3f")
+    row("won by double-down", "double_down_rate", ".1%")
+    row("games won", "game_win_rate", ".1%")
+    row("deals a game", "deals_per_game", ".1f")
+    if deals is not None:
+        shares = " ".join(f"{share:.1%}" for share in result["first_place_by_seat"])
+        table.add_row("first at seats 0 1 2 3", shares, "")
     console = Console()
     console.print(table)
     p = result["p_value"]
@@ -148,11 +185,8 @@ def print_result(result: dict[str, Any]) -> None:
     console.print(Text(f"The difference is {verdict} (paired permutation test, p = {p:.2g})."))
     speeds = ", ".join(f"{n} {v:,.0f}" for n, v in result["decisions_per_second"].items())
     console.print(Text(f"Decisions a second: {speeds}."))
+    faults = [fault for pairs in (deals, games) if pairs for fault in pairs.faults]
+    if faults:
+        counts = ", ".join(f"{name} {count}" for name, count in result["failures"].items())
+        console.print(Text(f"Failures: {counts}. The first: {faults[0]}", style="bold red"))
 
-
-def _speeds(a: str, b: str, played: Duplicate) -> dict[str, float]:
-    """Decisions per second of thinking by agent; an agent against itself has one entry."""
-    if a == b:
-        return {a: float(played.decisions.sum() / played.seconds.sum())}
-    speed = played.decisions / played.seconds
-    return {a: float(speed[0]), b: float(speed[1])}

@@ -15,7 +15,7 @@ import numpy as np
 
 from agents import describe as describe_agents
 from agents import make
-from eval.duplicate import ask
+from agents.answers import require
 from eval.human_input import Move, Situation, describe, list_hints, parse_move
 from guandan_env.actions import PASS, RESIST, ROW_PATTERN, Pattern
 from guandan_env.cards import RANKS, Counts, card_names, to_bits, to_counts
@@ -123,7 +123,7 @@ class Game:
             if seat == PERSON:
                 row, cards = self._ask(decisions)
             else:
-                rows, given = ask(self.bots[seat], decisions)
+                rows, given = require(self.bots[seat], decisions)
                 row, cards = int(rows[0]), given[0]
             if phase is Phase.PLAY and row != PASS and (cards is None or not cards.any()):
                 cards = self._choose(row)
@@ -161,7 +161,7 @@ class Game:
             phase=Phase(decisions.phase[0]),
             flush_straight_as_straight=self.engine.rules.flush_straight_as_straight,
         )
-        hints = list_hints(situation, int(ask(self.adviser, decisions)[0][0]))
+        hints = list_hints(situation, int(require(self.adviser, decisions)[0][0]))
         scene = scene_of(self.engine.state, 0, self.names, viewer=PERSON)
         self._say("\n" + render_text(scene, color=self.color) + "\n")
         question = _QUESTIONS.get(situation.phase) or self._play_question(situation.lead)

@@ -1,9 +1,14 @@
-"""`guandan bench`: how fast the engine and the environments are on this machine."""
+"""`guandan bench`: how fast the engine and the environments are on this machine.
+
+What was measured where stands in docs/speed.md.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +25,8 @@ from guandan_env.vector import GuandanVectorEnv, make_vec
 
 BATCH_SIZES = (1, 16, 64, 256, 1024, 2048, 4096, 8192)
 WARM_UP = 200  # steps before the clock starts, so that tables are spread over their deals
+IMPORTS = {"import": "import guandan_env", "import-all": "from guandan_env import *"}
+IMPORT_RUNS = 5
 
 
 def random_rows(engine: Engine, packed: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -39,7 +46,9 @@ def random_step(engine: Engine) -> None:
 
 
 def timed(step: Callable[[], None], num_tables: int, seconds: float) -> tuple[int, float]:
-    """Steps of all tables and the seconds they took, over about `seconds`."""
+    """Steps of all tables and the seconds they took, over about `seconds` after a warm-up."""
+    for _ in range(WARM_UP):
+        step()
     steps, begun = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - begun) < seconds:
         step()
@@ -51,8 +60,6 @@ def bench_engine(sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, A
     """Random legal play on the engine, masks included, for some batch sizes."""
     for size in sizes:
         engine = Engine(size, seed=1)
-        for _ in range(WARM_UP if size > 1 else 1):
-            random_step(engine)
         steps, elapsed = timed(lambda engine=engine: random_step(engine), size, seconds)  # type: ignore[misc]
         yield row("engine", size, steps, elapsed, bytes_per_table=engine.state.nbytes // size)
 
@@ -67,8 +74,6 @@ def bench_observe(sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, 
         def step(vec: GuandanVectorEnv = vec, engine: Engine = engine) -> None:
             vec.step(random_rows(engine, engine.packed_masks()))
 
-        for _ in range(WARM_UP if size > 1 else 1):
-            step()
         yield row("observe", size, *timed(step, size, seconds))
 
 
@@ -80,19 +85,33 @@ def bench_aec(_sizes: tuple[int, ...], seconds: float) -> Iterator[dict[str, Any
         rng = np.random.default_rng(1)
 
         def step(aec: Any = aec, rng: np.random.Generator = rng) -> None:
-            observation, _, termination, _, _ = aec.last()
-            if termination:
+            legal = np.flatnonzero(aec.last()[0]["action_mask"])
+            aec.step(int(legal[rng.integers(len(legal))]))
+            if aec.terminations[aec.agent_selection]:
                 aec.reset()
-                return
-            aec.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
 
         yield row(name, 1, *timed(step, 1, seconds))
+
+
+def bench_import(_sizes: tuple[int, ...], _seconds: float) -> Iterator[dict[str, Any]]:
+    """The package alone, and with all that it exports: the median of a few fresh interpreters."""
+    for name, statement in IMPORTS.items():
+        code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+        words = [sys.executable, "-c", code]
+        seconds = [float(subprocess.check_output(words)) for _ in range(IMPORT_RUNS)]
+        yield {
+            "name": name,
+            "statement": statement,
+            "seconds": round(statistics.median(seconds), 4),
+            "version": __version__,
+        }
 
 
 BENCHES: dict[str, Callable[[tuple[int, ...], float], Iterator[dict[str, Any]]]] = {
     "engine": bench_engine,
     "observe": bench_observe,
     "aec": bench_aec,
+    "import": bench_import,
 }
 
 
@@ -109,12 +128,22 @@ def row(name: str, num_tables: int, steps: int, seconds: float, **more: Any) -> 
     }
 
 
+def line(result: dict[str, Any]) -> str:
+    """One result as a person reads it; B is the batch size."""
+    if "steps_per_second" not in result:
+        return f"{result['statement']:<28} {result['seconds']:.3f} s"
+    speed = f"{result['steps_per_second']:>9,.0f} steps/s"
+    memory = f"{result['bytes_per_table']:>8,} bytes a table" if "bytes_per_table" in result else ""
+    return f"{result['name']:<8} B = {result['num_tables']:<5}{speed}{memory}"
+
+
 def main(argv: list[str]) -> int:
     """Run `guandan bench`."""
     parser = argparse.ArgumentParser(
         prog="guandan bench",
         description="Measure steps a second of random legal play. A step is one decision of one "
-        "seat, forced ones included; a mask over all rows is made for every step.",
+        "seat, forced ones included; a mask over all rows is made for every step. engine also says "
+        "how much memory a table's state takes; import measures seconds of import.",
         allow_abbrev=False,
     )
     parser.add_argument("what", choices=list(BENCHES), help="what to measure")
@@ -126,13 +155,6 @@ def main(argv: list[str]) -> int:
     args = parser.parse_args(argv)
     if not args.seconds > 0:
         raise GuandanError(f"--seconds is {args.seconds}; a number above 0 is allowed")
-    if not args.json:
-        print(f"{'name':<8} {'tables':>8} {'steps/s':>12}")
     for result in BENCHES[args.what](tuple(args.tables), args.seconds):
-        if args.json:
-            print(json.dumps(result))
-        else:
-            name, tables, speed = (result[k] for k in ("name", "num_tables", "steps_per_second"))
-            print(f"{name:<8} {tables:>8} {speed:>12,.0f}")
-        sys.stdout.flush()
+        print(json.dumps(result) if args.json else line(result), flush=True)
     return 0
