@@ -65,12 +65,17 @@ def test_select_finds_the_nth_legal_row(rows):
     assert list(found) == sorted(rows)
 
 
-def test_masks_do_not_depend_on_the_batch():
-    rng = np.random.default_rng(5)
-    many = np.stack([counts_of(rng.permutation(108)[:27] // 2) for _ in range(130)])
-    levels = rng.integers(0, 13, 130)
-    masks = legality.hand_masks(to_bits(many), levels)
-    for i in (0, 63, 64, 129):
-        alone = legality.hand_masks(to_bits(many[i : i + 1]), levels[i : i + 1])
-        assert (alone[0] == masks[i]).all()
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 130), st.booleans())
+def test_masks_do_not_depend_on_the_batch(seed, size, plain):
+    """Few hands and many go different ways to the same masks."""
+    rng = np.random.default_rng(seed)
+    cards = [rng.permutation(108)[: rng.integers(1, 28)] // 2 for _ in range(size)]
+    hands, levels = to_bits(np.stack([counts_of(c) for c in cards])), rng.integers(0, 13, size)
+    masks = legality.hand_masks(hands, levels, flush_is_straight=plain)
+    for few in (1, legality.FEW):
+        for at in range(0, size, few):
+            part = slice(at, at + few)
+            alone = legality.hand_masks(hands[part], levels[part], flush_is_straight=plain)
+            assert np.array_equal(alone, masks[part])
     assert not legality.unpack(masks)[:, ~IS_PLAY][:, 1:].any()

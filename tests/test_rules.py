@@ -121,7 +121,7 @@ CONDUCT: dict[str, dict[str, Any]] = {
 
 level = st.sampled_from(RANKS)
 rule_values: dict[str, st.SearchStrategy[Any]] = {
-    "name": st.text(max_size=80),
+    "name": st.text(st.characters(exclude_categories=["C", "Zl", "Zp", "Zs"]), max_size=80),
     "flush_straight_as_straight": st.booleans(),
     "wind": st.sampled_from(["partner", "next"]),
     "first_lead": st.sampled_from(["turned", "heart_level"]),
@@ -136,7 +136,7 @@ rule_values: dict[str, st.SearchStrategy[Any]] = {
     "streaks": st.booleans(),
     "start_level": level,
     "fixed_level": st.none() | level,
-    "max_deals": st.none() | st.integers(1, 10_000),
+    "max_deals": st.none() | st.integers(1, 6_000),
     "limit_scope": st.sampled_from(["game", "match"]),
     "at_limit": st.sampled_from(["higher", "sudden_death"]),
     "at_limit_tie": st.sampled_from(["last_first", "non_declarer", "overtime", "draw"]),
