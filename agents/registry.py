@@ -27,10 +27,15 @@ class AgentError(GuandanError):
 
 
 class Kind(NamedTuple):
-    """Where a registered agent lives (`module:Class`), and what it is in a few words."""
+    """Where a registered agent lives (`module:Class`), and what it is in a few words.
+
+    takes: what the target of a spec of this kind is, such as `BASE` in `search:BASE`; the class
+    gets it as its first argument. Empty for kinds that take no target.
+    """
 
     target: str
     summary: str
+    takes: str = ""
 
 
 KINDS: dict[str, Kind] = {
@@ -87,9 +92,10 @@ def make(spec: str | Spec) -> Agent:
     parsed = spec if isinstance(spec, Spec) else parse(spec)
     factory = _find(parsed)
     options = {key: _value(text) for key, text in parsed.options}
-    _check_options(parsed, factory, set(options))
+    target = (parsed.target,) if _takes(parsed.kind) else ()
+    _check_options(parsed, factory, set(options), len(target))
     try:
-        agent = factory(**options)
+        agent = factory(*target, **options)
     except GuandanError:
         raise
     except Exception as error:
@@ -101,15 +107,26 @@ def make(spec: str | Spec) -> Agent:
 
 
 def describe() -> dict[str, str]:
-    """Registered kinds, each with what it is in a few words."""
-    return {name: kind.summary for name, kind in KINDS.items()}
+    """Registered kinds as they are written in a spec, each with what it is in a few words."""
+    return {_written(name): kind.summary for name, kind in KINDS.items()}
+
+
+def _takes(kind: str) -> str:
+    return KINDS[kind].takes if kind in KINDS else ""
+
+
+def _written(kind: str) -> str:
+    return f"{kind}:{_takes(kind)}" if _takes(kind) else kind
 
 
 def _find(spec: Spec) -> Callable[..., object]:
     """The class that makes the agent."""
     if spec.kind in KINDS:
-        if spec.target:
+        takes = _takes(spec.kind)
+        if spec.target and not takes:
             raise AgentError(f"agent '{spec}': {spec.kind!r} takes no target {spec.target!r}")
+        if takes and not spec.target:
+            raise AgentError(f"agent '{spec}' lacks a target; it is written {_written(spec.kind)}")
         path, _, name = KINDS[spec.kind].target.partition(":")
         registered: Callable[..., object] = getattr(importlib.import_module(path), name)
         return registered
@@ -148,9 +165,12 @@ def _import_from_here(spec: Spec) -> object:
         raise AgentError(f"agent '{spec}' cannot be imported: {_why(error)}") from error
 
 
-def _check_options(spec: Spec, factory: Callable[..., object], given: set[str]) -> None:
+def _check_options(
+    spec: Spec, factory: Callable[..., object], given: set[str], targets: int
+) -> None:
+    """`AgentError` for options that are none; the first `targets` parameters are no options."""
     try:
-        parameters = inspect.signature(factory).parameters.values()
+        parameters = list(inspect.signature(factory).parameters.values())[targets:]
     except ValueError:  # some built-in types tell nothing; what they are given, they judge
         return
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -185,4 +205,4 @@ def _why(error: Exception) -> str:
 
 
 def _allowed() -> str:
-    return f"allowed are {', '.join(KINDS)}, or module:Class of your own in the current folder"
+    return f"allowed are {', '.join(map(_written, KINDS))}, or module:Class of your own in the current folder"

@@ -248,5 +248,3 @@ _GAME_KEYS = ("games", "game_win_rate", "game_win_rate_ci")
 def of_games(match: Match, games: int) -> Match:
     """The same match in whole games."""
     return replace(match, pairs=games, terms=replace(match.terms, episode="game"))
-
-

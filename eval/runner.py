@@ -317,4 +317,3 @@ class Tables:
         state.deal[again] = -1
         self.engine.start(again)
         self._deal_begins(again)
-

@@ -188,9 +188,9 @@ class Engine:
         s.phase[tables] = Phase.PLAY
         if self.rules.tribute:
             tribute_phase.begin(s, self.rules, tables[first >= 0])
-        self._refresh_masks(tables)
+        self.refresh_masks(tables)
 
-    def _refresh_masks(self, tables: NDArray[np.integer]) -> None:
+    def refresh_masks(self, tables: NDArray[np.integer]) -> None:
         """Compute the row masks of all four hands of some tables."""
         s = self.state
         s.hand_masks[tables] = legality.hand_masks(
@@ -262,7 +262,7 @@ class Engine:
         if len(playing) < len(live):
             rest = live[s.phase[live] != _PLAY]
             tribute_phase.act(s, self.rules, rest, actions[rest])
-            self._refresh_masks(rest[s.phase[rest] == _PLAY])
+            self.refresh_masks(rest[s.phase[rest] == _PLAY])
         ended = self._play(playing, actions[playing], bits)
         return self._finish(ended, go_on)
 

@@ -195,8 +195,7 @@ def require_preset(name: object) -> None:
     """Raise `RulesError` with the presets' names if `name` is not one of them."""
     if not isinstance(name, str) or name not in PRESETS:
         raise RulesError(
-            f"unknown preset {shown(name)}{nearest(name, PRESETS)}; "
-            f"presets: {', '.join(PRESETS)}"
+            f"unknown preset {shown(name)}{nearest(name, PRESETS)}; presets: {', '.join(PRESETS)}"
         )
 
 

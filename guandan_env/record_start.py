@@ -58,7 +58,7 @@ def begin(records: Sequence[Record]) -> tuple[Engine, DealStarts]:
     s.over[:] = False
     if rules.tribute:
         tribute_phase.begin(s, rules, np.flatnonzero(s.previous[:, 0] >= 0))
-    engine._refresh_masks(tables)
+    engine.refresh_masks(tables)
     starts = DealStarts(len(records))
     starts.note(s, tables)
     return engine, starts

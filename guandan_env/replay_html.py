@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-
 from guandan_env.actions import PASS, ROWS, Pattern
 from guandan_env.cards import KIND_NAMES, NUM_RANKS, RANKS, SUITS, parse_card, rank_name, wild_kind
 from guandan_env.engine import Engine
@@ -212,5 +211,3 @@ def _closing(engine: Engine, told: Record) -> list[str]:
 
 def _side(winner: int) -> str:
     return f"{winner} + {winner + 2}"
-
-

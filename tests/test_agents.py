@@ -37,7 +37,7 @@ def position(
     s.level[0], s.seat[0] = parse_rank(level), 0
     if lead is not None:
         s.lead[0], s.lead_seat[0] = parse_row(lead), lead_seat
-    engine._refresh_masks(np.array([0]))
+    engine.refresh_masks(np.array([0]))
     return engine
 
 
@@ -195,7 +195,7 @@ def test_random_is_uniform_over_legal_rows():
     s = engine.state
     s.hands[:, :] = to_bits(counts_of(parse_cards("S3 S4 S9")))
     s.seat[:], s.level[:] = 0, 0
-    engine._refresh_masks(np.arange(6000))
+    engine.refresh_masks(np.arange(6000))
     rows, counts = np.unique(Random().act(engine.decisions()), return_counts=True)
     assert [row_name(int(row)) for row in rows] == ["single 3", "single 4", "single 9"]
     assert abs(counts - 2000).max() < 200

@@ -41,7 +41,7 @@ def position(
     s.level[0], s.seat[0] = parse_rank(level), 0
     if lead is not None:
         s.lead[0], s.lead_seat[0] = parse_row(lead), lead_seat
-    engine._refresh_masks(np.array([0]))
+    engine.refresh_masks(np.array([0]))
     return engine
 
 

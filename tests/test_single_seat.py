@@ -384,7 +384,11 @@ def test_single_seat_of_specs():
 
 def test_vector_entry_point():
     vec = gymnasium.make_vec(
-        "Guandan-v0", num_envs=3, vectorization_mode="vector_entry_point", opponents="random", seat=2
+        "Guandan-v0",
+        num_envs=3,
+        vectorization_mode="vector_entry_point",
+        opponents="random",
+        seat=2,
     )
     assert isinstance(vec, SingleSeatVectorEnv)
     assert vec.spec.id == "Guandan-v0"

@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--until-significant",
         action="store_true",
-        help=f"stop as soon as one is better at an error rate of {ALPHA:.0%}, however often one "
+        help=f"stop as soon as one is better at an error rate of {ALPHA:.0%}%, however often one "
         "looks; --deals or --games is then the most that is played",
     )
     parser.add_argument(
@@ -189,4 +189,3 @@ def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | Non
     if faults:
         counts = ", ".join(f"{name} {count}" for name, count in result["failures"].items())
         console.print(Text(f"Failures: {counts}. The first: {faults[0]}", style="bold red"))
-
