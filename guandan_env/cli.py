@@ -33,6 +33,12 @@ COMMANDS: dict[str, Command] = {
     "demo": Command("eval.commands.demo:main", "watch bots play: a short match and one deal"),
     "match": Command("eval.commands.match:main", "two agents on the same deals, sides exchanged"),
     "play": Command("eval.commands.play:main", "play at the terminal against bots"),
+    "replay": Command("guandan_env.commands.replay:main", "look at recorded deals, move by move"),
+    "verify": Command("guandan_env.commands.verify:main", "play recorded deals again, find faults"),
+    "dataset": Command(
+        "guandan_env.commands.dataset:main", "decisions of recorded deals as arrays"
+    ),
+    "equity": Command("eval.commands.equity:main", "what every standing of a game is worth"),
     "rules": Command("guandan_env.commands.rules:main", "the presets: what differs, and sources"),
     "actions": Command("guandan_env.commands.actions:main", "look up rows of the action table"),
     "bench": Command("guandan_env.commands.bench:main", "measure speed and memory"),
