@@ -25,6 +25,8 @@ class Cause(Enum):
     ILLEGAL = "illegal"  # a row or cards that are not allowed
     ERROR = "error"  # an exception, or an answer of the wrong form
     LATE = "late"  # no answer in time
+    CRASH = "crash"  # its process ended, or had to be ended
+    ABSENT = "absent"  # its process did not start, or not again
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def ask(agent: Agent, decisions: Decisions) -> Answer:
         problem = _wrong_form(rows, cards, n)
     except PartialAnswerError as partial:
         rows, cards, wrong, problem = partial.rows, partial.cards, dict(partial.wrong), None
-    except Exception as error:  # whatever an agent raises is its fault, not ours
+    except (Exception, SystemExit) as error:  # whatever an agent raises is its fault, not ours
         problem = f"it raised {type(error).__name__}: {error}"
     seconds = perf_counter() - begun
     if problem is None:
@@ -160,3 +162,15 @@ def require(agent: Agent, decisions: Decisions) -> tuple[NDArray[np.int64], NDAr
         where = f"deal {decisions.table[i]}, seat {decisions.seat[i]}, move {decisions.length[i]}"
         raise AgentError(f"agent {agent.name!r} failed at {where}: {wrong.text}")
     return answer.rows, answer.cards
+
+
+def reset(agent: Agent) -> None:
+    """Let an agent forget everything; `AgentError` for what it raises."""
+    try:
+        agent.reset()
+    except AgentError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise AgentError(
+            f"agent {agent.name!r} failed to reset: it raised {type(error).__name__}: {error}"
+        ) from error

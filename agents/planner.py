@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from agents.hand_plan import HandPlanner
 from agents.planner_tribute import tribute_rows
 from agents.planner_weights import WEIGHTS, PlannerWeights
-from agents.play_features import NAMES, play_features
+from agents.play_features import NAMES, Candidates, play_features
 from guandan_env import legality
 from guandan_env.decisions import Decisions
 from guandan_env.state import Phase
@@ -65,13 +65,22 @@ class Planner:
             chosen[tribute] = tribute_rows(asked, self._planner, self.weights.help_partner)
         return chosen
 
-    def _best_plays(self, decisions: Decisions) -> NDArray[np.int64]:
+    def scores(self, decisions: Decisions) -> tuple[Candidates, NDArray[np.float64]]:
+        """All legal plays of decisions in the phase of play, and the score of each `(m,)`.
+
+        The weights were found for choices drawn from a softmax of the scores, so a difference of 1
+        makes a play about e times as likely.
+        """
         plays = play_features(decisions, self._planner)
         situation = plays.situation[plays.of]
         score = np.zeros(len(plays.of))
         # Added one by one: a matrix product may round differently in batches of other sizes.
         for name in NAMES:
             score += self._plays[name][situation] * plays.values[name]
+        return plays, score
+
+    def _best_plays(self, decisions: Decisions) -> NDArray[np.int64]:
+        plays, score = self.scores(decisions)
         best = np.maximum.reduceat(score, plays.start)
         hit = np.flatnonzero(score == best[plays.of])
         first = hit[np.searchsorted(plays.of[hit], np.arange(len(decisions)))]

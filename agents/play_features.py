@@ -137,8 +137,8 @@ NAMES = tuple(FEATURES)
 
 _STRENGTH = STRENGTH.astype(np.int64)
 # Groups of one and of two cards: below this control they are weak, above this stand strong.
-_WEAK = ((0, 0.3), (1, 0.3))
-_STRONG = ((0, 0.6), (1, 0.6))
+WEAK = ((0, 0.3), (1, 0.3))
+STRONG = ((0, 0.6), (1, 0.6))
 
 
 def _slots() -> Ints:
@@ -230,19 +230,19 @@ def play_features(d: Decisions, planner: HandPlanner) -> Candidates:
     by_partner = ~leads & (by == 2)
     loses = ~leads & ((by == 1) | ((by == 3) & (partner == 0)))
     no_bombs = ~count.bombs_out | (most < 4)
-    lead_stand, _ = _stand_and_control(count, planner, level, at, lead)
+    lead_stand, _ = stand_and_control(count, planner, level, at, lead)
     lead_stand = np.where((_SIZE[lead] > most) & ~IS_BOMB[lead], 1.0, lead_stand)
 
     size, bomb, passing = _SIZE[rows], IS_BOMB[rows], rows == PASS
-    stand, control = _stand_and_control(count, planner, level, of, rows)
+    stand, control = stand_and_control(count, planner, level, of, rows)
     mute = (size > most[of]) & ~passing
     stand = np.where(mute & (~bomb | no_bombs[of]), 1.0, stand)
     sure = (stand >= 1) & no_bombs[of]
     exposed = np.where(passing, 0.0, 1 - stand)
-    bombs_left = _number(bombs_of(outlook.groups))
+    bombs_left = number_of(bombs_of(outlook.groups))
     singles, pairs, triples = (of_size(outlook.groups, size) for size in (1, 2, 3))
-    weak = [to_words(_columns(count.control[:, i] < limit)) for i, limit in _WEAK]
-    strong = [to_words(_columns(count.stand[:, i] > limit)) for i, limit in _STRONG]
+    weak = [to_words(columns(count.control[:, i] < limit)) for i, limit in WEAK]
+    strong = [to_words(columns(count.stand[:, i] > limit)) for i, limit in STRONG]
     wilds_left = (outlook.groups[:, 1] >> np.uint64(8 * (WILD - 8)) & np.uint64(3)).astype(np.int64)
     near = 1 / (1 + turns)
     danger, few = danger_of[of], few_of[of]
@@ -279,13 +279,13 @@ def play_features(d: Decisions, planner: HandPlanner) -> Candidates:
         "one_left_control": one_left * (value + 1),
         "bombs_left": bombs_left,
         "bombs_left_danger": bombs_left * danger,
-        "singles_left": _number(singles),
-        "weak_singles_left": _number(singles & weak[0][of]),
-        "strong_singles_left": _number(singles & strong[0][of]),
-        "pairs_left": _number(pairs),
-        "weak_pairs_left": _number(pairs & weak[1][of]),
-        "strong_pairs_left": _number(pairs & strong[1][of]),
-        "triples_left": _number(triples),
+        "singles_left": number_of(singles),
+        "weak_singles_left": number_of(singles & weak[0][of]),
+        "strong_singles_left": number_of(singles & strong[0][of]),
+        "pairs_left": number_of(pairs),
+        "weak_pairs_left": number_of(pairs & weak[1][of]),
+        "strong_pairs_left": number_of(pairs & strong[1][of]),
+        "triples_left": number_of(triples),
         "wilds_left": wilds_left,
         "wilds_left_early": wilds_left * early,
         "stand": stand,
@@ -352,18 +352,19 @@ def play_features(d: Decisions, planner: HandPlanner) -> Candidates:
     return Candidates(of, rows, start, values, situation)
 
 
-def _columns(ranks: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def columns(ranks: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Marks `(n, 15)` by rank as columns `(n, 16)`."""
     marks = np.zeros((len(ranks), COLUMNS), dtype=np.uint8)
     marks[:, RANK_COLUMN] = ranks
     return marks
 
 
-def _number(marks: Words) -> NDArray[np.uint8]:
+def number_of(marks: Words) -> NDArray[np.uint8]:
+    """How many columns of words `(m, 2)` are marked by one bit each, `(m,)`."""
     return np.bitwise_count(marks).sum(axis=1, dtype=np.uint8)
 
 
-def _stand_and_control(
+def stand_and_control(
     count: Count, planner: HandPlanner, level: Ints, of: Ints, rows: Ints
 ) -> tuple[Floats, Floats]:
     """Stand and control `(m,)` of rows `(m,)` of decisions `of` `(m,)`."""

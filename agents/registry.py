@@ -42,6 +42,7 @@ KINDS: dict[str, Kind] = {
     "random": Kind("agents.random_bot:Random", "any legal action, each as likely as the others"),
     "greedy": Kind("agents.greedy:Greedy", "the yardstick: low cards first, bombs when it must"),
     "planner": Kind("agents.planner:Planner", "plans its hand and plays to the plan"),
+    "search": Kind("agents.search:Search", "plays BASE's choices out in samples", "BASE"),
 }
 
 Value = int | float | bool | str
@@ -205,4 +206,5 @@ def _why(error: Exception) -> str:
 
 
 def _allowed() -> str:
-    return f"allowed are {', '.join(map(_written, KINDS))}, or module:Class of your own in the current folder"
+    kinds = ", ".join(map(_written, KINDS))
+    return f"allowed are {kinds}, or module:Class of your own in the current folder"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.answers import reset
 from eval import audit
 from eval.faults import Fault
 from eval.runner import MAX_TABLES, Jobs, Outcome, Tables, play
@@ -51,9 +52,9 @@ class Pairs:
     won: float64, 1 for a win, 0.5 for a draw. gain: float32, levels won less levels lost.
     double_down: bool, a's side came in first and second (of games: in the last deal). first:
     int8, the seat that came in first, -1 after a forfeit. level: int8 rank. deals: int32, deals
-    played. bombs_over_partner, wilds_left: `(n, 2, 2)` by the sides a and b. decisions, seconds,
-    failures: `(2,)`, of a and b. faults: what the failures were. records: by
-    pair, leg 0 and then leg 1.
+    played. bombs_over_partner, wilds_left: `(n, 2, 2)` by the sides a and b. failed: the same,
+    failures of a and b. decisions, seconds: `(2,)`, of a and b. faults: what the failures were, in
+    order of the pairs. records: by pair, leg 0 and then leg 1.
     """
 
     won: NDArray[np.float64]
@@ -64,20 +65,25 @@ class Pairs:
     deals: NDArray[np.int32]
     bombs_over_partner: NDArray[np.int64]
     wilds_left: NDArray[np.int64]
+    failed: NDArray[np.int64]
     decisions: NDArray[np.int64]
     seconds: NDArray[np.float64]
-    failures: NDArray[np.int64]
     faults: tuple[Fault, ...] = ()
     records: tuple[tuple[dict[str, Any], ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.won)
 
+    @property
+    def failures(self) -> NDArray[np.int64]:
+        """How often a and b failed, `(2,)`."""
+        return self.failed.sum(axis=(0, 1))
+
     def head(self, count: int) -> Pairs:
-        """The first pairs only; counts by agent stay those of all."""
+        """The first pairs only; decisions and seconds stay those of all."""
         cut = {f.name: getattr(self, f.name)[:count] for f in fields(self)}
-        for name in (*_BY_AGENT, "faults"):
-            cut[name] = getattr(self, name)
+        cut |= {name: getattr(self, name) for name in _BY_AGENT}
+        cut["faults"] = self.faults[: int(self.failed[:count].sum())]
         return Pairs(**cut)
 
     @classmethod
@@ -95,7 +101,7 @@ class Pairs:
         return cls(**whole)
 
 
-_BY_AGENT = ("decisions", "seconds", "failures")
+_BY_AGENT = ("decisions", "seconds")
 
 
 class _Notes:
@@ -129,7 +135,8 @@ def play_pairs(
 
     `progress` is told how many of the 2 * `count` deals or games are done, and a's win rate in
     them. Ctrl-C ends it early: the result is then that of the pairs before the first unfinished
-    one. Raises `AgentFaultError` as `runner.play` does.
+    one. Raises `AgentFaultError` as `runner.play` does, `AgentError` for an agent whose `reset`
+    fails.
     """
     if first < 0 or count < 1 or terms.num_tables < 1:
         raise GuandanError(
@@ -145,7 +152,7 @@ def play_pairs(
         context=lambda job: {**terms.context, terms.episode: first + job // 2, "leg": job % 2},
     )
     for agent in (a, b):
-        agent.reset()
+        reset(agent)
     notes = _Notes(len(jobs), terms.record)
     outcome = Outcome.empty(len(jobs), 2)
 
@@ -192,7 +199,11 @@ def _pairs(outcome: Outcome, notes: _Notes, leg: NDArray[np.int64]) -> Pairs:
     ]
     # A's side is that of the leg, b's the other one.
     bombs, wilds = (np.stack([x[jobs, leg], x[jobs, 1 - leg]], axis=1) for x in by_side)
-    owners = np.array([index for index, _ in outcome.faults], dtype=np.int64)
+    # In an order that does not depend on which tables were played at the same time.
+    faults = sorted(outcome.faults, key=lambda owned: (owned[1].job, owned[1].deal, owned[1].move))
+    failed = np.zeros((len(leg), 2), dtype=np.int64)
+    for owner, fault in faults:
+        failed[fault.job, owner] += 1
     return Pairs(
         won=won.reshape(-1, LEGS),
         gain=outcome.gain[jobs, leg].reshape(-1, LEGS),
@@ -204,8 +215,8 @@ def _pairs(outcome: Outcome, notes: _Notes, leg: NDArray[np.int64]) -> Pairs:
         wilds_left=wilds.reshape(-1, LEGS, 2),
         decisions=outcome.decisions,
         seconds=outcome.seconds,
-        failures=np.bincount(owners, minlength=2),
-        faults=tuple(fault for _, fault in outcome.faults),
+        failed=failed.reshape(-1, LEGS, 2),
+        faults=tuple(fault for _, fault in faults),
         records=_by_pair(notes.records or []),
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import AgentError
-from agents.answers import Wrong
+from agents.answers import Cause, Wrong
 from guandan_env.actions import (
     FIRST_CARD,
     LEVEL_KEY,
@@ -23,8 +23,13 @@ from guandan_env.actions import (
     Pattern,
 )
 from guandan_env.cards import KIND_RANK, NUM_RANKS, wild_kind
+from guandan_env.conduct import Conduct
 from guandan_env.decisions import Decisions
-from guandan_env.state import Phase
+from guandan_env.promotion import ACE
+from guandan_env.rules import RuleSet
+from guandan_env.state import Phase, State
+
+KEPT_RECORDS = 100
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class Fault:
     """One failure of an agent: which, where, and why.
 
     job: number of the deal or game in what is played; table, deal: its numbers in random keys.
-    move: how many moves the deal had before. record: the deal up to there, see record.py.
+    move: how many moves the deal had before. record: the deal up to there, see record.py; empty
+    after the first `KEPT_RECORDS` faults of what is played, which are enough to learn from.
     """
 
     agent: str
@@ -88,3 +94,25 @@ def in_place_of(decisions: Decisions) -> NDArray[np.int64]:
     cost = np.where(decisions.mask != 0, _COST[decisions.level], 2 * NUM_ACTIONS)
     waits = (decisions.phase == Phase.PLAY) & (decisions.lead != PASS)
     return np.where(waits | (decisions.phase == Phase.RESIST), PASS, np.argmin(cost, axis=1))
+
+
+def penalty(conduct: Conduct, cause: Cause) -> int:
+    """Levels that a fault costs; a grave one is that a program crashed (RULES 7.7)."""
+    return conduct.grave_penalty_levels if cause is Cause.CRASH else conduct.penalty_levels
+
+
+def take_levels(
+    state: State, rules: RuleSet, at: NDArray[np.integer], levels: NDArray[np.integer]
+) -> None:
+    """Take levels `(n, 2)`, by side, at tables (indices) between two deals of a game (RULES 7.7).
+
+    Nobody falls below 2; with `ace="wrap"`, below the 2 of the round of levels that is played.
+    Where the level is fixed there is none to take.
+    """
+    if rules.fixed_level is not None:
+        return
+    steps = state.steps[at].astype(np.int64)
+    lowest = steps // NUM_RANKS * NUM_RANKS if rules.ace == "wrap" else 0
+    after = np.maximum(steps - levels, lowest)
+    state.steps[at] = after
+    state.attempts[at] = np.where(after == ACE, state.attempts[at], 0)

@@ -1,31 +1,25 @@
 """A match of two agents, as long as wanted: in parts, on any number of processes, or until certain.
 
-The result of a part depends on which pairs it holds and nothing else, and parts are counted in
-order, so that neither processes nor batch sizes change any number.
+See parts.py for why neither processes nor batch sizes change any number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Generator
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import make
-from eval.duplicate import LEGS, Pairs, Terms, play_pairs
+from eval.duplicate import Pairs, Terms
+from eval.parts import MOST, Cuts, Progress, Tally, played_elsewhere, played_here
 from eval.sequential import decided_after
-from eval.statistics import Estimate, paired_mean, sign_flip_p
-from guandan_env.decisions import Agent
+from eval.statistics import Estimate, paired_mean, paired_rate, sign_flip_p
 from guandan_env.errors import GuandanError
 
-PART = 2500  # pairs played together in one process
-LOOK = 250  # pairs between two looks at whether the match is decided
-Progress = Callable[[int, float], None]
+LOOK = 250  # most pairs between two looks at whether the match is decided
 
 
 @dataclass(frozen=True)
@@ -53,8 +47,8 @@ class Match:
         if self.workers < 1:
             raise GuandanError(f"--workers is {self.workers}; 1 or more are allowed")
         parts: list[Pairs] = []
-        with ExitStack() as stack:
-            for part in self._parts(stack, progress):
+        with suppress(KeyboardInterrupt), closing(self._parts(progress)) as played:
+            for part in played:
                 parts.append(part)
                 ends = self._decided(parts)
                 if ends is not None:
@@ -65,7 +59,7 @@ class Match:
                 parts[-1] = replace(parts[-1], records=())
                 if ends is not None:
                     break
-        if not sum(len(part) for part in parts):
+        if sum(len(part) for part in parts) < 2:  # nothing can be said of a single one
             raise KeyboardInterrupt
         return Pairs.join([part for part in parts if len(part)])
 
@@ -75,104 +69,39 @@ class Match:
             return None
         return decided_after(np.concatenate([p.won.mean(axis=1) for p in parts]), self.until)
 
-    def _parts(self, stack: ExitStack, progress: Progress | None) -> Iterator[Pairs]:
-        size = PART if self.until is None else LOOK
-        if self.workers > 1:
-            size = max(1, min(size, -(-self.pairs // (4 * self.workers))))
-        starts = range(0, self.pairs, size)
-        counts = [min(size, self.pairs - start) for start in starts]
+    def _parts(self, progress: Progress | None) -> Generator[Pairs]:
+        most = MOST if self.until is None else LOOK
+        tally = Tally(progress)
         if self.workers == 1:
-            yield from self._here(list(zip(starts, counts, strict=True)), progress)
-        else:
-            yield from self._elsewhere(stack, list(zip(starts, counts, strict=True)), progress)
-
-    def _here(self, parts: list[tuple[int, int]], progress: Progress | None) -> Iterator[Pairs]:
-        agents = make(self.a), make(self.b)
-        tally = _Tally(progress)
-        for start, count in parts:
-            part = play_pairs(*agents, start, count, self.terms, tally.within)
-            tally.add(part)
-            yield part
-            if len(part) < count:
-                return
-
-    def _elsewhere(
-        self, stack: ExitStack, parts: list[tuple[int, int]], progress: Progress | None
-    ) -> Iterator[Pairs]:
-        make(self.a), make(self.b)  # what is wrong with a spec is said here, not in a worker
-        pool = ProcessPoolExecutor(
-            self.workers, get_context("spawn"), initializer=_ready, initargs=(self.a, self.b)
-        )
-        stack.callback(pool.shutdown, wait=True, cancel_futures=True)
-        tally = _Tally(progress)
-        # No more ahead than keeps everybody busy, so that a decided match ends soon.
-        waiting: list[Future[Pairs]] = []
-        todo = iter(parts)
-        try:
-            while True:
-                for start, count in todo:
-                    waiting.append(pool.submit(_play_part, start, count, self.terms))
-                    if len(waiting) > self.workers:
-                        break
-                if not waiting:
-                    return
-                part = waiting.pop(0).result()
-                tally.add(part)
-                yield part
-        except KeyboardInterrupt:
-            return
-
-
-class _Tally:
-    """Tells how far a match is, over the parts."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress, self.done, self.won = progress, 0, 0.0
-
-    def within(self, done: int, rate: float) -> None:
-        if self.progress is not None:
-            whole = self.done + done
-            self.progress(whole, (self.won + done * rate) / whole)
-
-    def add(self, part: Pairs) -> None:
-        self.done += LEGS * len(part)
-        self.won += float(part.won.sum())
-        if self.progress is not None and self.done:
-            self.progress(self.done, self.won / self.done)
-
-
-_agents: tuple[Agent, Agent] | None = None  # of a worker process
-
-
-def _ready(a: str, b: str) -> None:
-    global _agents
-    _agents = make(a), make(b)
-
-
-def _play_part(start: int, count: int, terms: Terms) -> Pairs:
-    assert _agents is not None
-    return play_pairs(*_agents, start, count, terms)
+            return played_here(self.a, self.b, self.terms, Cuts(self.pairs, most), tally)
+        most = max(1, min(most, -(-self.pairs // (4 * self.workers))))
+        cuts = Cuts(self.pairs, most)
+        return played_elsewhere(self.a, self.b, self.terms, self.workers, cuts, tally)
 
 
 # ---------------------------------------------------------------------- what came out
 
 
-def _rate(estimate: Estimate) -> list[float]:
-    return [max(0.0, estimate.low), min(1.0, estimate.high)]
+def _interval(estimate: Estimate) -> list[float]:
+    return [estimate.low, estimate.high]
 
 
 def deal_figures(pairs: Pairs) -> dict[str, Any]:
     """What single deals say of a's side: rates, and 95% intervals over pairs."""
-    wins = paired_mean(pairs.won.mean(axis=1))
+    wins = paired_rate(pairs.won.mean(axis=1))
     gain = paired_mean(pairs.gain.astype(np.float64).mean(axis=1))
+    double_down = paired_rate(pairs.double_down.mean(axis=1))
+    first = _first_places(pairs)
     return {
         "deals": len(pairs),
         "deal_win_rate": wins.mean,
-        "deal_win_rate_ci": _rate(wins),
+        "deal_win_rate_ci": _interval(wins),
         "level_gain": gain.mean,
-        "level_gain_ci": [gain.low, gain.high],
-        "double_down_rate": float(pairs.double_down.mean()),
-        "first_place_by_seat": _first_places(pairs),
+        "level_gain_ci": _interval(gain),
+        "double_down_rate": double_down.mean,
+        "double_down_rate_ci": _interval(double_down),
+        "first_place_by_seat": [share.mean for share in first],
+        "first_place_by_seat_ci": [_interval(share) for share in first],
         "bombs_over_partner": float(pairs.bombs_over_partner[:, :, 0].mean()),
         "wilds_left": float(pairs.wilds_left[:, :, 0].mean()),
     }
@@ -180,12 +109,14 @@ def deal_figures(pairs: Pairs) -> dict[str, Any]:
 
 def game_figures(pairs: Pairs) -> dict[str, Any]:
     """What whole games say of a's side."""
-    wins = paired_mean(pairs.won.mean(axis=1))
+    wins = paired_rate(pairs.won.mean(axis=1))
+    deals = paired_mean(pairs.deals.mean(axis=1))
     return {
         "games": len(pairs),
         "game_win_rate": wins.mean,
-        "game_win_rate_ci": _rate(wins),
-        "deals_per_game": float(pairs.deals.mean()),
+        "game_win_rate_ci": _interval(wins),
+        "deals_per_game": deals.mean,
+        "deals_per_game_ci": _interval(deals),
         "drawn_games": float((pairs.won == 0.5).mean()),
     }
 
@@ -196,9 +127,10 @@ def p_value(pairs: Pairs, seed: int) -> float:
     return sign_flip_p(values.mean(axis=1), np.random.default_rng(seed))
 
 
-def _first_places(pairs: Pairs) -> list[float]:
+def _first_places(pairs: Pairs) -> list[Estimate]:
     """How often a came in first at each seat, of the deals in which it sat there."""
-    return [float((pairs.first[:, seat % 2] == seat).mean()) for seat in range(4)]
+    at = [pairs.first[:, seat % 2] == seat for seat in range(4)]
+    return [paired_rate(first.astype(np.float64)) for first in at]
 
 
 def by_agent(match: Match, values: NDArray[Any]) -> dict[str, Any]:
@@ -240,7 +172,7 @@ def figures(match: Match, deals: Pairs | None, games: Pairs | None) -> dict[str,
 
 _DEAL_KEYS = (
     "deals", "deal_win_rate", "deal_win_rate_ci", "level_gain", "level_gain_ci",
-    "double_down_rate",
+    "double_down_rate", "double_down_rate_ci",
 )  # fmt: skip
 _GAME_KEYS = ("games", "game_win_rate", "game_win_rate_ci")
 

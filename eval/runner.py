@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.answers import Cause, Wrong, ask
-from eval.faults import AgentFaultError, Fault, in_place_of
+from eval.faults import KEPT_RECORDS, AgentFaultError, Fault, in_place_of, penalty, take_levels
 from guandan_env.actions import PASS
 from guandan_env.cards import NUM_KINDS
 from guandan_env.conduct import Conduct
@@ -147,6 +147,7 @@ class Tables:
         self.starts.note(engine.state, np.arange(b))
         self._barred = np.zeros((b, 4), dtype=bool)  # may not play again in this trick
         self._given = np.zeros(b, dtype=np.int64)  # leads given away in a row
+        self._charged = np.zeros((b, 2), dtype=np.int64)  # levels that this deal's faults cost
 
     def advance(self) -> bool:
         """One move at every table; whether there is anything left to do."""
@@ -217,10 +218,11 @@ class Tables:
     def _after_fault(
         self, index: int, at: int, wrong: Wrong, packed: NDArray[np.uint64]
     ) -> tuple[int, NDArray[np.uint8]]:
-        """What is played at a table instead of a faulty answer (RULES 7.3, 7.4)."""
+        """What is played at a table instead of a faulty answer (RULES 7.3 to 7.6)."""
         self._count(index, at, wrong)
         no_cards = np.zeros(NUM_KINDS, dtype=np.uint8)
-        if self.conduct.illegal_play == "forfeit" and wrong.cause is not Cause.LATE:
+        forfeits = self.conduct.illegal_play == "forfeit" and wrong.cause is not Cause.LATE
+        if forfeits or wrong.cause is Cause.ABSENT:
             return _FORFEITS, no_cards
         state = self.engine.state
         decisions = self.engine.decisions(np.array([at]), packed_masks=packed)
@@ -242,6 +244,7 @@ class Tables:
         state = self.engine.state
         agent, seat = self.agents[index].name, int(state.seat[at])
         told = {"agent": agent, "seat": seat, "cause": wrong.cause.value, "text": wrong.text}
+        kept = len(self.outcome.faults) < KEPT_RECORDS
         fault = Fault(
             agent=agent,
             job=int(self.job[at]),
@@ -250,11 +253,12 @@ class Tables:
             seat=seat,
             move=int(state.length[at]),
             wrong=wrong,
-            record=self.record(at, fault=told),
+            record=self.record(at, fault=told) if kept else {},
         )
         if self.conduct.illegal_play == "error":
             raise AgentFaultError(fault)
         self.outcome.faults.append((index, fault))
+        self._charged[at, seat % 2] += penalty(self.conduct, wrong.cause)
 
     # ------------------------------------------------------------------ moving
 
@@ -295,6 +299,8 @@ class Tables:
         over = result.over[ended]
         going_on = ended[~over]
         if going_on.size:
+            if self._charged[going_on].any():
+                take_levels(state, engine.rules, going_on, self._charged[going_on])
             engine.next_deal(going_on)
             self._deal_begins(going_on)
         return ended[over]
@@ -302,6 +308,7 @@ class Tables:
     def _deal_begins(self, at: NDArray[np.intp]) -> None:
         self._barred[at] = False
         self._given[at] = 0
+        self._charged[at] = 0
         self.starts.note(self.engine.state, at)
 
     def _refill(self, over: NDArray[np.intp]) -> None:

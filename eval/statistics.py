@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit  # Student's t; scipy.stats takes half a second to import
 
 from guandan_env.errors import GuandanError
 
@@ -27,8 +27,30 @@ def paired_mean(values: NDArray[np.floating], confidence: float = 0.95) -> Estim
         raise GuandanError(f"an interval needs two deals at least, there are {n}")
     mean = float(np.mean(values))
     error = float(np.std(values, ddof=1)) / n**0.5
-    reach = float(stats.t.ppf(0.5 + confidence / 2, n - 1)) * error
+    reach = float(stdtrit(n - 1, 0.5 + confidence / 2)) * error
     return Estimate(mean, mean - reach, mean + reach)
+
+
+def paired_rate(values: NDArray[np.floating], confidence: float = 0.95) -> Estimate:
+    """Mean of one rate between 0 and 1 a pair, `(n,)` with n ≥ 2, with Wilson's interval.
+
+    The interval is that of so many independent trials as vary as much as these pairs do. Near 0
+    and 1, where a few pairs decide and Student's is too short, it still covers, and it never
+    leaves 0 … 1. Where all pairs are 0, or all 1, it is that of n trials; pairs that are all alike
+    in between, as of an agent against itself, leave nothing uncertain.
+    """
+    n = len(values)
+    if n < 2:
+        raise GuandanError(f"an interval needs two deals at least, there are {n}")
+    mean = min(max(float(np.mean(values)), 0.0), 1.0)
+    spread, variance = mean * (1 - mean), float(np.var(values, ddof=1))
+    if variance == 0 and spread > 0:
+        return Estimate(mean, mean, mean)
+    trials = n * spread / variance if variance > 0 else n
+    z2 = float(stdtrit(n - 1, 0.5 + confidence / 2)) ** 2 / trials
+    middle = (mean + z2 / 2) / (1 + z2)
+    reach = (z2 * (spread + z2 / 4)) ** 0.5 / (1 + z2)
+    return Estimate(mean, max(0.0, middle - reach), min(1.0, middle + reach))
 
 
 def sign_flip_p(

@@ -22,6 +22,7 @@ Version history: v0, the first.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
@@ -33,9 +34,10 @@ from pettingzoo.utils.wrappers.base import BaseWrapper  # type: ignore[import-un
 
 from guandan_env import legality, observation
 from guandan_env.actions import NUM_ACTIONS
+from guandan_env.checks import as_whole, check_choice, check_seed
 from guandan_env.decisions import Decisions
 from guandan_env.engine import Engine
-from guandan_env.errors import GuandanError, IllegalActionError, nearest
+from guandan_env.errors import IllegalActionError, StateError, shown
 from guandan_env.positions import check_options, place, prepare
 from guandan_env.rewards import check_reward, rewards
 from guandan_env.rules import RuleSet
@@ -68,23 +70,30 @@ class CheckActionWrapper(BaseWrapper[str, Observation, int]):  # type: ignore[mi
     def step(self, action: int | None) -> None:
         """Step with a row 0…2243, or None for an agent that has ended."""
         agent = self.agent_selection
-        ended = self.terminations[agent] or self.truncations[agent]
-        if not (ended and action is None):
-            _row(action, agent)
+        if self.terminations[agent] or self.truncations[agent]:
+            _no_action(action, agent)
+        else:
+            action = _row(action, agent)
         super().step(action)
+
+
+def _no_action(action: object, agent: str) -> None:
+    """Raise `IllegalActionError` unless the action is None, the only one once all is over."""
+    if action is not None:
+        raise IllegalActionError(
+            f"{agent}: action is {shown(action)}, but the episode is over; None is allowed"
+        )
 
 
 def _row(action: object, agent: str) -> int:
     """The action as an int if it is a row of the table, else `IllegalActionError`."""
-    if isinstance(action, np.ndarray) and action.shape == () and action.dtype.kind in "iu":
-        action = int(action)
-    whole = isinstance(action, (int, np.integer)) and not isinstance(action, bool)
-    if not whole or not 0 <= int(action) < NUM_ACTIONS:  # type: ignore[call-overload]
+    row = as_whole(action)
+    if row is None or not 0 <= row < NUM_ACTIONS:
         raise IllegalActionError(
-            f"{agent}: action {action!r} is not in the action table; "
+            f"{agent}: action {shown(action)} is not in the action table; "
             f"whole numbers from 0 to {NUM_ACTIONS - 1} are allowed"
         )
-    return int(action)  # type: ignore[call-overload,no-any-return]
+    return row
 
 
 class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
@@ -116,17 +125,15 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise GuandanError(
-                f"render_mode is {render_mode!r}{nearest(render_mode, RENDER_MODES)}; "
-                f"allowed are None, {', '.join(RENDER_MODES)}"
-            )
-        self.rules = RuleSet.preset(rules) if isinstance(rules, str) else rules
+        if render_mode is not None:
+            check_choice(render_mode, "render_mode", RENDER_MODES)
+        self.rules = RuleSet.of(rules)
         self.reward = check_reward(reward)
         self.render_mode = render_mode
         self.engine = Engine(1, self.rules, episode=episode, level=level, previous=previous)
         self._seeded = False
         self.possible_agents = list(AGENTS)
+        self.agent_selection = AGENTS[0]
         self.agents: list[str] = []
         self.observation_spaces = {
             agent: gymnasium.spaces.Dict(
@@ -144,11 +151,11 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
         """The space of observations, the same object at every call."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[check_choice(agent, "agent", AGENTS)]
 
     def action_space(self, agent: str) -> gymnasium.spaces.Discrete:
         """The space of actions, the same object at every call."""
-        return self.action_spaces[agent]
+        return self.action_spaces[check_choice(agent, "agent", AGENTS)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin an episode, at the position in `options` if there is one.
@@ -156,9 +163,11 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         Raises `StateError` or `CardError` for options that make no position, `GuandanError` for a
         seed that is no whole number; the episode that was running goes on then.
         """
-        if seed is not None and not isinstance(seed, (int, np.integer)):
-            raise GuandanError(f"seed is {seed!r}; a whole number or None is allowed")
-        options = {k: v for k, v in (options or {}).items() if k != API_TEST_OPTION}
+        if seed is not None:
+            seed = check_seed(seed)
+        if isinstance(options, Mapping):
+            options = {k: v for k, v in options.items() if k != API_TEST_OPTION}
+        options = {} if options is None else options
         check_options(options)
         start = prepare(self.engine, **options)
         if seed is not None or not self._seeded:
@@ -180,9 +189,16 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         self._show()
 
     def step(self, action: int | None) -> None:
-        """Play a row of the action table for the agent that is selected."""
+        """Play a row of the action table for the agent that is selected; None once all is over.
+
+        Raises `IllegalActionError` for anything else, `StateError` before the first reset and when
+        all agents are gone; nothing changes then.
+        """
+        if not self.agents:
+            raise StateError("no episode is running; call reset() first")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
+            _no_action(action, agent)
             self._was_dead_step(action)
             return
         row = _row(action, agent)
@@ -208,6 +224,8 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
 
     def _view(self, seat: int) -> NDArray[np.int8]:
         """The observation `(SIZE,)` of a seat."""
+        if not self._seeded:
+            raise StateError("no episode has begun; call reset() first")
         if self._moment is None:
             self._moment = self.engine.decisions(_TABLE, packed_masks=self._packed)
         decisions = self._moment
@@ -217,18 +235,21 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         return view
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees; its mask is all 0 unless it is to act."""
+        """What an agent sees; its mask is all 0 unless it is to act.
+
+        `GuandanError` for an unknown agent, `StateError` before the first reset.
+        """
+        seat = AGENTS.index(check_choice(agent, "agent", AGENTS))
+        view = self._view(seat)
         acting = agent == self.agent_selection and agent in self.infos
         mask = self.infos[agent]["action_mask"] if acting else _NO_MASK
-        if agent not in AGENTS:
-            raise GuandanError(f"agent is {agent!r}; allowed are {', '.join(AGENTS)}")
-        return {"observation": self._view(AGENTS.index(agent)), "action_mask": mask.copy()}
+        return {"observation": view, "action_mask": mask.copy()}
 
     def state(self) -> NDArray[np.int8]:
         """The whole table `(STATE_SIZE,) int8`, for central critics.
 
         Seat 0's observation (`observation.BLOCKS`), then what is hidden (`FULL_BLOCKS`), the
-        seats there counted from seat 0 as well.
+        seats there counted from seat 0 as well. `StateError` before the first reset.
         """
         hidden = observation.encode_full(self.engine.state, _TABLE, np.array([0]))
         return np.concatenate([self._view(0), hidden[0]])
@@ -236,8 +257,10 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
     def render(self) -> str | NDArray[np.uint8] | None:
         """The table with all four hands: text (`ansi`) or `(720, 960, 3) uint8` (`rgb_array`).
 
-        With `human` the text is printed and None returned.
+        With `human` the text is printed and None returned. `StateError` before the first reset.
         """
+        if not self._seeded:
+            raise StateError("no episode has begun; call reset() first")
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; there is no picture")
             return None

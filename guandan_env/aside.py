@@ -1,8 +1,9 @@
-"""Writing a file as a whole or not at all."""
+"""Writing a file or a folder as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,3 +36,20 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+@contextmanager
+def folder_aside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to fill that becomes `path` when all went well, and is removed when not.
+
+    Raises `OSError`, as `os.rename` does, if `path` exists and is not an empty folder.
+    """
+    target = Path(path)
+    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield made
+        os.chmod(made, 0o777 & ~_umask())  # mkdtemp's folders are for their owner only
+        os.rename(made, target)
+    except BaseException:
+        shutil.rmtree(made)
+        raise

@@ -76,33 +76,54 @@ def whole_array(
     value: object, what: str, shape: tuple[int, ...], error: type[GuandanError] = GuandanError
 ) -> NDArray[np.integer]:
     """`value` as an array of whole numbers of this shape, else `error`."""
-    try:
-        given = np.asarray(value)
-    except Exception as problem:  # ragged lists, or what a stranger's __array__ raises
-        raise error(f"{what} are {shown(value)}; {_wanted(shape)}") from problem
+    allowed = f"whole numbers of shape {shape} are allowed"
+    given = _array(value, what, allowed, error)
     if given.shape != shape or given.dtype.kind not in "iu":
-        raise error(f"{what} are {given.dtype} of shape {given.shape}; {_wanted(shape)}")
+        raise error(f"{what} are {given.dtype} of shape {given.shape}; {allowed}")
     return given
 
 
-def _wanted(shape: tuple[int, ...]) -> str:
-    return f"whole numbers of shape {shape} are allowed"
+def check_within(
+    given: NDArray[np.integer],
+    what: str,
+    low: int,
+    high: int,
+    error: type[GuandanError] = GuandanError,
+) -> None:
+    """Raise `error` unless whole numbers `(…)` are from `low` to `high`."""
+    # As Python's numbers: numpy compares signed and unsigned ones of 64 bits as floats.
+    if given.size and not low <= int(given.min()) <= int(given.max()) <= high:
+        wrong = next(n for n in given.ravel().tolist() if not low <= n <= high)
+        raise error(f"{what} name {wrong}; whole numbers from {low} to {high} are allowed")
 
 
-def check_indices(value: object, what: str, size: int) -> NDArray[np.intp]:
-    """`value` as positions `(n,)`, each from 0 to `size` - 1, else `GuandanError`."""
-    try:
-        given = np.asarray(value)
-    except Exception as problem:  # as in `whole_array`
-        raise GuandanError(f"{what} are {shown(value)}; {_places(size)}") from problem
+def check_indices(
+    value: object, what: str, size: int, *, distinct: bool = False
+) -> NDArray[np.intp]:
+    """`value` as positions `(n,)`, each from 0 to `size` - 1, else `GuandanError`.
+
+    With `distinct` none may come twice.
+    """
+    allowed = f"an array of whole numbers from 0 to {size - 1} is allowed"
+    given = _array(value, what, allowed, GuandanError)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-        raise GuandanError(f"{what} are {given.dtype} of shape {given.shape}; {_places(size)}")
+        raise GuandanError(f"{what} are {given.dtype} of shape {given.shape}; {allowed}")
     # Negative numbers become the largest of all.
     if given.size and given.astype(np.uint64).max() >= size:
         wrong = given[(given < 0) | (given >= size)][0]
-        raise GuandanError(f"{what} name {wrong}; {_places(size)}")
-    return given.astype(np.intp, copy=False)
+        raise GuandanError(f"{what} name {wrong}; {allowed}")
+    places = given.astype(np.intp, copy=False)
+    # Mostly they go upwards, which is quickly seen.
+    if distinct and not (places[1:] > places[:-1]).all():
+        values, times = np.unique(places, return_counts=True)
+        if len(values) < len(places):
+            twice = values[np.argmax(times)]
+            raise GuandanError(f"{what} name {twice} {times.max()} times; once is allowed")
+    return places
 
 
-def _places(size: int) -> str:
-    return f"an array of whole numbers from 0 to {size - 1} is allowed"
+def _array(value: object, what: str, allowed: str, error: type[GuandanError]) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except Exception as problem:  # ragged lists, or what a stranger's __array__ raises
+        raise error(f"{what} are {shown(value)}; {allowed}") from problem

@@ -35,10 +35,10 @@ class Conduct(Options):
         None, optional(seconds()), "seconds until a player who has not started forfeits (7.6)"
     )
     penalty_levels: int = option(
-        0, whole(0, 12), "levels taken off a side between deals for a fault or crash (7.7)"
+        0, whole(0, 12), "levels taken off a side between deals for each fault (7.7)"
     )
     grave_penalty_levels: int = option(
-        0, whole(0, 12), "the same for a grave fault; 12 is back to level 2 (7.7)"
+        0, whole(0, 12), "the same for a grave one, a crash; 12 is back to level 2 (7.7)"
     )
 
     def _conflicts(self) -> Iterator[str]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from guandan_env import legality, randomness
 from guandan_env.cards import to_counts
+from guandan_env.checks import check_indices
+from guandan_env.errors import GuandanError, shown
 from guandan_env.rules import RuleSet
-from guandan_env.state import Phase, State
+from guandan_env.state import FIELDS, Phase, State
 
 # What a decision shows of the state as it stands, under the same names.
 _SHOWN = (
@@ -20,6 +22,16 @@ _SHOWN = (
     "order", "previous", "resisted", "payers", "to_first", "paid", "returned", "history",
     "history_seat", "length",
 )  # fmt: skip
+# name: (shape of one decision, dtype)
+_FORMS: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
+    **{name: (FIELDS[name][0], np.dtype(FIELDS[name][1])) for name in _SHOWN},
+    "index": ((), np.dtype(np.int64)),
+    "root": ((), np.dtype(np.uint64)),
+    "packed": ((legality.MASK_WORDS,), np.dtype(np.uint64)),
+    "hand_bits": ((2,), np.dtype(np.uint64)),
+    "played_bits": ((4, 2), np.dtype(np.uint64)),
+    "counts": ((4,), np.dtype(np.uint8)),
+}
 _PAY, _RETURN = int(Phase.PAY), int(Phase.RETURN)  # arrays compare far slower with an IntEnum
 
 
@@ -58,11 +70,26 @@ class Decisions:
     history_seat: NDArray[np.int8]  # (n, 448)
     length: NDArray[np.int16]  # (n,) entries of the history
 
+    def __post_init__(self) -> None:
+        """Raise `GuandanError` for rules that are none, and arrays of another shape or type."""
+        if not isinstance(self.rules, RuleSet):
+            raise GuandanError(f"rules are {shown(self.rules)}; a RuleSet is allowed")
+        n = len(self.seat) if isinstance(self.seat, np.ndarray) and self.seat.ndim else 0
+        for name, (tail, dtype) in _FORMS.items():
+            given = getattr(self, name)
+            array = isinstance(given, np.ndarray)
+            if not array or given.dtype != dtype or given.shape != (n, *tail):
+                form = f"{given.dtype} {given.shape}" if array else shown(given)
+                raise GuandanError(
+                    f"{name} of decisions is {form}; {dtype} {(n, *tail)} is allowed"
+                )
+
     def __len__(self) -> int:
         return len(self.seat)
 
     def take(self, chosen: NDArray[np.integer]) -> Decisions:
-        """Some of these decisions, by their positions `(m,)`."""
+        """Some of these decisions, by their positions `(m,)`; `GuandanError` for anything else."""
+        chosen = check_indices(chosen, "the chosen decisions", len(self))
         arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "rules"}
         return Decisions(rules=self.rules, **arrays)
 
@@ -136,12 +163,12 @@ def pending(
     first of two payments or returns) are hidden until they are turned up.
     """
     # take() copies rows several times faster than indexing does.
-    shown = {name: getattr(s, name).take(tables, axis=0) for name in _SHOWN}
-    phase, paid, returned = shown["phase"], shown["paid"], shown["returned"]
+    as_it_is = {name: getattr(s, name).take(tables, axis=0) for name in _SHOWN}
+    phase, paid, returned = as_it_is["phase"], as_it_is["paid"], as_it_is["returned"]
     paying, returning = phase == _PAY, phase == _RETURN
     secret = (paying & (paid[:, 0] >= 0)) | (returning & (returned[:, 0] >= 0))
     hidden = secret.nonzero()[0]
-    shown["history"][hidden, shown["length"][hidden] - 1] = -1
+    as_it_is["history"][hidden, as_it_is["length"][hidden] - 1] = -1
     paid[paying] = -1
     returned[returning] = -1
     return Decisions(
@@ -149,8 +176,8 @@ def pending(
         index=np.array(tables, dtype=np.int64),
         root=np.repeat(_root(seed), len(tables)),
         packed=packed,
-        hand_bits=s.hands[tables, shown["seat"]],
+        hand_bits=s.hands[tables, as_it_is["seat"]],
         played_bits=s.played.take(tables, axis=0),
         counts=cards_left(s, tables),
-        **shown,
+        **as_it_is,
     )

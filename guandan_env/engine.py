@@ -12,30 +12,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from guandan_env import actions as table
-from guandan_env import dealing, legality, promotion, tribute_phase
-from guandan_env.actions import FIRST_CARD, NUM_ACTIONS, PASS, RESIST
+from guandan_env import after_deal, dealing, legality, promotion, tribute_phase
+from guandan_env.action_check import check_cards, check_packed, check_rows
+from guandan_env.actions import PASS, RESIST
 from guandan_env.cards import RANKS, add, parse_rank, remove
+from guandan_env.checks import (
+    MOST_SEED,
+    as_whole,
+    check_choice,
+    check_flag,
+    check_indices,
+    check_seed,
+    check_within,
+    whole_array,
+    whole_number,
+)
 from guandan_env.decisions import Decisions, pending
-from guandan_env.errors import GuandanError, IllegalActionError, nearest, shown
+from guandan_env.errors import GuandanError, StateError, shown
 from guandan_env.rules import RuleSet
-from guandan_env.state import Phase, State
-from guandan_env.suits import choose_cards, match_cards
+from guandan_env.state import MOST_TABLES, Phase, State
+from guandan_env.suits import choose_cards
 from guandan_env.tribute_phase import kinds_to_rows
+from guandan_env.turns import NEXT, NUM_ACTIVE, SIDE_OUT
 
+EPISODES = ("deal", "game")
+PREVIOUS = ("half", "random")  # or None
+_MOST_DEALS_USED = 2**30
 _PLAY = int(Phase.PLAY)  # arrays compare far slower with an IntEnum
 _SEATS = np.arange(4)
-_ACTIVE = np.arange(16)
-# [active seats as bits, seat]: the next seat with cards after it.
-NEXT = np.array(
-    [
-        [next((s % 4 for s in range(i + 1, i + 5) if mask >> s % 4 & 1), -1) for i in range(4)]
-        for mask in range(16)
-    ],
-    dtype=np.int8,
-)
-NUM_ACTIVE = np.bitwise_count(_ACTIVE.astype(np.uint8)).astype(np.int8)
-SIDE_OUT = ((_ACTIVE & 5) == 0) | ((_ACTIVE & 10) == 0)
 
 _PLAY_FIELDS = (
     "played", "active", "lead", "lead_seat", "passes", "last", "order", "finished", "payers",
@@ -66,17 +70,24 @@ class StepResult:
 class Engine:
     """B tables under one RuleSet.
 
-    Parameters: `num_tables` (B ≥ 1); `rules`; `seed`, from which with the table and the number of
-    the deal everything random follows; `episode`, `"deal"` or `"game"`; for deals `level` (a
-    character, or None for a random one each deal) and `previous`, whether a finishing order
+    Parameters: `num_tables` (B, 1 to 1,048,576); `rules`, a RuleSet, the name of a preset, or
+    None for the preset `default`; `seed`, 0 to 2**63 - 1, from which with the table and the number
+    of the deal everything random follows; `episode`, `"deal"` or `"game"`; for deals `level` (a
+    character, or None for the rules' fixed one, else a random one each deal) and `previous`, whether a finishing order
     precedes it and with it tribute: `"random"`, None, or `"half"` (one deal in two, the default);
     `tables`, the numbers of the tables in random keys (default 0 … B-1).
+
+    `state` may be read, and set to another `State`, such as one that was saved: the engine has as
+    many tables as its state. Indices of tables are arrays of whole numbers from 0 to B-1.
+
+    Everything that is given and not allowed raises `GuandanError` or a subclass of it, and changes
+    nothing.
     """
 
     def __init__(
         self,
         num_tables: int,
-        rules: RuleSet | None = None,
+        rules: RuleSet | str | None = None,
         *,
         seed: int = 0,
         episode: str = "deal",
@@ -84,33 +95,40 @@ class Engine:
         previous: str | None = "half",
         tables: NDArray[np.integer] | None = None,
     ) -> None:
-        if not isinstance(num_tables, (int, np.integer)) or num_tables < 1:
-            raise GuandanError(f"num_tables is {num_tables!r}; a positive whole number is allowed")
-        if episode not in ("deal", "game"):
-            raise GuandanError(
-                f"episode is {episode!r}; allowed are 'deal' and 'game'"
-                f"{nearest(episode, ('deal', 'game'))}"
-            )
-        if previous not in ("half", "random", None):
-            raise GuandanError(f"previous is {previous!r}; allowed are 'half', 'random' and None")
-        self.num_tables = int(num_tables)
-        self.rules = rules if rules is not None else RuleSet.preset("default")
-        self.seed = int(seed) % 2**64
-        self.episode = episode
+        b = whole_number(num_tables, "num_tables", 1, MOST_TABLES)
+        self.rules = RuleSet.of("default" if rules is None else rules)
+        self.seed = check_seed(seed)
+        self.episode = check_choice(episode, "episode", EPISODES)
         self.level = None if level is None else parse_rank(level)
-        self.previous = previous
-        self.state = State.fresh(self.num_tables)
-        self.state.table[:] = np.arange(num_tables) if tables is None else tables
+        self.previous = None if previous is None else check_choice(previous, "previous", PREVIOUS)
+        numbers: NDArray[np.integer] = np.arange(b)
+        if tables is not None:
+            numbers = whole_array(tables, "tables", (b,))
+            check_within(numbers, "tables", 0, MOST_SEED)
+        self.state = State.fresh(b)
+        self.state.table[:] = numbers
         self._lead_index, self._lead_masks = legality.beating_masks()
-        self.start(np.arange(self.num_tables))
+        self.start(np.arange(b))
+
+    @property
+    def state(self) -> State:
+        """The state of all tables; another one that is set takes its place."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        if not isinstance(state, State):
+            raise StateError(f"{shown(state)} is no State")
+        self._state = state
+        self.num_tables = len(state)
 
     def reset(self, seed: int | None = None) -> None:
         """Begin anew at every table with deal 0, under another seed if one is given."""
-        tables = self.state.table.copy()
         if seed is not None:
-            self.seed = int(seed) % 2**64
-        self.state = State.fresh(self.num_tables)
-        self.state.table[:] = tables
+            self.seed = check_seed(seed)
+        fresh = State.fresh(self.num_tables)
+        fresh.table[:] = self.state.table
+        self.state = fresh
         self.start(np.arange(self.num_tables))
 
     # ------------------------------------------------------------------ starting
@@ -124,7 +142,8 @@ class Engine:
         up, for rules whose limit is of the match (RULES 5.14). At the limit a game is one deal of
         sudden death (5.17); where the rules have none, it cannot begin: `GuandanError`.
         """
-        used = self._checked_used(deals_used)
+        tables = self._checked_tables(tables)
+        used = self._checked_used(deals_used, len(tables))
         s = self.state
         s.clear(tables, _GAME_FIELDS)
         s.over[tables] = False
@@ -137,9 +156,12 @@ class Engine:
                 level = np.where(s.sudden_death[tables], promotion.ACE, level)
         else:
             number = s.deal[tables] + 1
-            level = dealing.levels(self.seed, s.table[tables], number)
             if self.level is not None:
-                level = np.full_like(level, self.level)
+                level = np.full(len(tables), self.level)
+            elif self.rules.fixed_level is None:
+                level = dealing.levels(self.seed, s.table[tables], number)
+            else:
+                level = np.full(len(tables), RANKS.index(self.rules.fixed_level))
             s.steps[tables] = level[:, None]
             if self.previous is not None and self.rules.tribute:
                 order = dealing.previous_orders(
@@ -153,12 +175,14 @@ class Engine:
             s.steps[tables] = 0
         self._begin_deal(tables, level)
 
-    def _checked_used(self, deals_used: NDArray[np.integer] | int) -> NDArray[np.integer]:
-        used, rules = np.asarray(deals_used), self.rules
-        if used.dtype.kind not in "iu" or (used < 0).any():
-            raise GuandanError(
-                f"deals_used is {shown(deals_used)}; whole numbers from 0 are allowed"
-            )
+    def _checked_tables(self, tables: object) -> NDArray[np.intp]:
+        return check_indices(tables, "tables", self.num_tables, distinct=True)
+
+    def _checked_used(self, deals_used: NDArray[np.integer] | int, n: int) -> NDArray[np.integer]:
+        rules = self.rules
+        shape = () if as_whole(deals_used) is not None else (n,)
+        used = whole_array(deals_used, "deals_used", shape)
+        check_within(used, "deals_used", 0, _MOST_DEALS_USED)
         if used.any():
             if self.episode != "game" or rules.max_deals is None or rules.limit_scope != "match":
                 raise GuandanError(
@@ -191,8 +215,9 @@ class Engine:
         self.refresh_masks(tables)
 
     def refresh_masks(self, tables: NDArray[np.integer]) -> None:
-        """Compute the row masks of all four hands of some tables."""
+        """Compute the row masks of all four hands of some tables (indices)."""
         s = self.state
+        tables = check_indices(tables, "tables", self.num_tables)
         s.hand_masks[tables] = legality.hand_masks(
             s.hands[tables].reshape(-1, 2),
             np.repeat(s.level[tables], 4),
@@ -228,9 +253,17 @@ class Engine:
         packed_masks: NDArray[np.uint64] | None = None,
     ) -> Decisions:
         """The decisions pending at some tables (indices; default all where a seat is to act)."""
-        chosen = np.flatnonzero(self.state.seat >= 0) if tables is None else np.asarray(tables)
-        packed = self.packed_masks() if packed_masks is None else packed_masks
+        if tables is None:
+            chosen = np.flatnonzero(self.state.seat >= 0)
+        else:
+            chosen = check_indices(tables, "tables", self.num_tables)
+        packed = self._given_or_own(packed_masks)
         return pending(self.state, self.rules, self.seed, packed[chosen], chosen)
+
+    def _given_or_own(self, packed_masks: object) -> NDArray[np.uint64]:
+        if packed_masks is None:
+            return self.packed_masks()
+        return check_packed(packed_masks, self.num_tables)
 
     def step(
         self,
@@ -251,87 +284,27 @@ class Engine:
         until `next_deal`. Raises `IllegalActionError`, naming the first table at fault, and changes
         nothing.
         """
-        s = self.state
-        live = (s.seat >= 0).nonzero()[0] if tables is None else np.asarray(tables)
-        actions = self._checked(actions, packed_masks, live)
+        s, go_on = self.state, check_flag(go_on, "go_on")
+        live = (s.seat >= 0).nonzero()[0] if tables is None else self._checked_live(tables)
+        rows = check_rows(s, actions, self._given_or_own(packed_masks), live)
         playing = live[s.phase[live] == _PLAY]
-        bits = None if cards is None else self._checked_cards(actions, cards, playing)
-        s.history[live, s.length[live]] = actions[live]
+        bits = None if cards is None else check_cards(s, self.rules, rows, cards, playing)
+        s.history[live, s.length[live]] = rows[live]
         s.history_seat[live, s.length[live]] = s.seat[live]
         s.length[live] += 1
         if len(playing) < len(live):
             rest = live[s.phase[live] != _PLAY]
-            tribute_phase.act(s, self.rules, rest, actions[rest])
+            tribute_phase.act(s, self.rules, rest, rows[rest])
             self.refresh_masks(rest[s.phase[rest] == _PLAY])
-        ended = self._play(playing, actions[playing], bits)
+        ended = self._play(playing, rows[playing], bits)
         return self._finish(ended, go_on)
 
-    def _checked(
-        self,
-        actions: NDArray[np.integer],
-        packed: NDArray[np.uint64] | None,
-        live: NDArray[np.integer],
-    ) -> NDArray[np.int64]:
-        given = np.asarray(actions)
-        if given.shape != (self.num_tables,) or given.dtype.kind not in "iu":
-            raise IllegalActionError(
-                f"actions are {given.dtype} of shape {given.shape}; "
-                f"whole numbers of shape ({self.num_tables},) are allowed"
-            )
-        rows = given.astype(np.int64)
-        inside = (rows >= 0) & (rows < NUM_ACTIONS)
-        packed = self.packed_masks() if packed is None else packed
-        legal = inside & legality.is_set(packed, np.where(inside, rows, 0))
-        wrong = live[~legal[live]]
-        if wrong.size:
-            at = int(wrong[0])
-            raise IllegalActionError(self._why_not(at, int(given[at])))
-        return rows
-
-    def _why_not(self, at: int, row: int) -> str:
-        s = self.state
-        where = f"table {at}, seat {s.seat[at]}: action {row}"
-        if not 0 <= row < NUM_ACTIONS:
-            return f"{where} is not in the action table: 0 to {NUM_ACTIONS - 1} are"
-        pattern = table.Pattern(table.ROW_PATTERN[row]).name.lower().replace("_", " ")
-        phase = Phase(s.phase[at])
-        if phase is not Phase.PLAY:
-            reason = f"is not legal in the phase {phase.name.lower()}"
-        elif row == PASS:
-            reason = "is a pass, but this seat leads"
-        elif row >= FIRST_CARD:
-            reason = "belongs to tribute, which is over"
-        elif not legality.is_set(s.hand_masks[at, s.seat[at]][None], np.array([row]))[0]:
-            reason = "cannot be made from this hand"
-        else:
-            reason = f"does not beat action {s.lead[at]}"
-        return f"{where} ({pattern}) {reason}"
-
-    def _checked_cards(
-        self, actions: NDArray[np.int64], cards: NDArray[np.uint8], playing: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        given = np.asarray(cards)
-        if given.shape != (self.num_tables, 54) or given.dtype.kind not in "iu":
-            raise IllegalActionError(
-                f"cards are {given.dtype} of shape {given.shape}; "
-                f"counts of shape ({self.num_tables}, 54) are allowed"
-            )
-        s = self.state
-        hands = s.hands[playing, s.seat[playing]]
-        bits, wrong = match_cards(
-            hands,
-            actions[playing],
-            s.level[playing],
-            given[playing],
-            flush_is_straight=self.rules.flush_straight_as_straight,
-        )
-        if wrong.any():
-            at = int(playing[np.argmax(wrong)])
-            raise IllegalActionError(
-                f"table {at}, seat {s.seat[at]}: the cards given are not held, or do not make "
-                f"action {actions[at]}"
-            )
-        return bits
+    def _checked_live(self, tables: object) -> NDArray[np.intp]:
+        live = self._checked_tables(tables)
+        idle = live[self.state.seat[live] < 0]
+        if idle.size:
+            raise GuandanError(f"tables name {idle[0]}, where no seat is to act")
+        return live
 
     def _play(
         self,
@@ -405,7 +378,7 @@ class Engine:
         if self.episode == "deal":
             s.winner[ended] = side
         else:
-            over, carry_on = self._settle(ended, order, side)
+            over, carry_on = after_deal.settle(s, self.rules, ended, order, side)
         s.over[over] = result.over[over] = True
         s.phase[ended] = Phase.OVER
         s.seat[ended] = -1
@@ -416,16 +389,18 @@ class Engine:
 
     def next_deal(self, tables: NDArray[np.integer]) -> None:
         """Begin the next deal of the game at some tables (indices) that stand between two deals."""
-        s = self.state
-        tables = np.asarray(tables)
-        if (s.over[tables] | (s.phase[tables] != Phase.OVER)).any():
-            raise GuandanError("next_deal is for tables between two deals of a game only")
+        s, tables = self.state, self._checked_tables(tables)
+        wrong = tables[s.over[tables] | (s.phase[tables] != Phase.OVER)]
+        if wrong.size:
+            raise GuandanError(
+                f"tables name {wrong[0]}; tables between two deals of a game are allowed"
+            )
         s.previous[tables] = np.where(s.sudden_death[tables, None], -1, s.order[tables])
-        self._begin_deal(tables, self._next_level(tables))
+        self._begin_deal(tables, after_deal.next_level(s, self.rules, tables))
 
     def stop(self, tables: NDArray[np.integer]) -> None:
         """End the episode at some tables (indices) at once, without a result."""
-        s = self.state
+        s, tables = self.state, self._checked_tables(tables)
         s.over[tables] = True
         s.phase[tables] = Phase.OVER
         s.seat[tables] = -1
@@ -436,41 +411,10 @@ class Engine:
 
         No move of the game: what a conductor of matches does about a wrong lead (RULES 7.4).
         """
-        s = self.state
-        tables = np.asarray(tables)
-        if ((s.phase[tables] != Phase.PLAY) | (s.lead[tables] != PASS)).any():
-            raise GuandanError("yield_lead is for tables where a seat is to lead only")
+        s, tables = self.state, self._checked_tables(tables)
+        wrong = tables[(s.phase[tables] != Phase.PLAY) | (s.lead[tables] != PASS)]
+        if wrong.size:
+            raise GuandanError(
+                f"tables name {wrong[0]}; tables where a seat is to lead are allowed"
+            )
         s.seat[tables] = NEXT[s.active[tables], s.seat[tables]]
-
-    def _settle(
-        self, ended: NDArray[np.intp], order: NDArray[np.int64], side: NDArray[np.int64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Move the levels; returns the tables whose game is over, and the others."""
-        s = self.state
-        sudden = s.sudden_death[ended]
-        s.winner[ended[sudden]] = side[sudden]
-        s.deals[ended[sudden]] += 1
-        usual = ended[~sudden]
-        names = ("steps", "declarer", "attempts", "debt", "last_run", "first_run", "deals")
-        before = promotion.Standing(*(getattr(s, n)[usual].astype(np.int64) for n in names))
-        after, winner = promotion.settle(self.rules, before, order[~sudden])
-        for name in names:
-            getattr(s, name)[usual] = getattr(after, name)
-        if self.rules.max_deals is not None:
-            limit = (winner < 0) & (after.deals >= self.rules.max_deals)
-            if self.rules.at_limit == "sudden_death":
-                s.sudden_death[usual[limit]] = True
-            else:
-                judged = promotion.limit_winner(self.rules, after)
-                winner = np.where(limit, judged, winner)
-        s.winner[usual] = winner
-        over = s.winner[ended] >= 0
-        return ended[over], ended[~over]
-
-    def _next_level(self, tables: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Rank of the next deal's level at some tables."""
-        s = self.state
-        if self.rules.fixed_level is not None:
-            return np.full(len(tables), RANKS.index(self.rules.fixed_level))
-        level = s.steps[tables, s.declarer[tables]].astype(np.int64) % 13
-        return np.where(s.sudden_death[tables], promotion.ACE, level)

@@ -91,7 +91,7 @@ class LearnerTables:
         self._reward = check_reward(reward)
         self.engine = Engine(
             num_tables,
-            RuleSet.preset(rules) if isinstance(rules, str) else rules,
+            rules,
             episode=episode,
             level=level,
             previous=previous,
@@ -135,10 +135,10 @@ class LearnerTables:
         self._begin(tables)
 
     def _prepared(self, options: Mapping[str, object] | None) -> Position | None:
-        if not options:
+        if options is None:
             return None
         check_options(options)
-        return prepare(self.engine, **options)
+        return prepare(self.engine, **options) if options else None
 
     def _place(self, tables: NDArray[np.integer], given: Position) -> None:
         for at in tables.tolist():

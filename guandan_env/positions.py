@@ -21,10 +21,11 @@ from guandan_env.cards import (
     to_counts,
 )
 from guandan_env.checks import as_whole, items_of, whole_number
-from guandan_env.engine import NEXT, Engine
+from guandan_env.engine import Engine
 from guandan_env.errors import StateError, nearest, shown
 from guandan_env.state import Phase
 from guandan_env.suits import choose_cards
+from guandan_env.turns import NEXT
 
 OPTIONS = ("hands", "level", "leader", "scores", "previous", "trick")
 AS_CONFIGURED = "as configured"
@@ -118,10 +119,9 @@ def _check_table(engine: object, at: object) -> int:
 def _hands(hands: object) -> NDArray[np.uint8]:
     if isinstance(hands, Mapping):
         names = [f"player_{seat}" for seat in range(4)]
-        if set(hands) != set(names):
-            raise StateError(
-                f"hands are given for {shown(list(hands))}; they are allowed for {names}"
-            )
+        given = items_of(hands.keys(), len(names))
+        if given is None or len(given) != 4 or not all(name in given for name in names):
+            raise StateError(f"hands are given for {shown(given)}; they are allowed for {names}")
         hands = [hands[name] for name in names]
     if isinstance(hands, (str, bytes)) or not isinstance(hands, Sequence) or len(hands) != 4:
         raise StateError(f"hands are {shown(hands)}; four hands are allowed, one for each seat")
@@ -164,7 +164,8 @@ def _previous(previous: object) -> tuple[int, ...] | None:
     seats = items_of(previous, 4)
     if seats is None:
         raise StateError(
-            f"previous is {shown(previous)}; a finishing order of seats, 'random' or None is allowed"
+            f"previous is {shown(previous)}; a finishing order of seats, 'random' or None is "
+            "allowed"
         )
     order = [_seat(seat, "a place of previous") for seat in seats]
     double = len(order) >= 2 and (order[0] - order[1]) % 4 == 2
@@ -181,7 +182,12 @@ def _trick(trick: object) -> tuple[int, int]:
     items = items_of(trick, 2)
     if items is None or len(items) != 2:
         raise StateError(f"trick is {shown(trick)}; (seat, row of the action table) is allowed")
-    row = whole_number(items[1], "the row of the trick", 1, actions.FIRST_CARD - 1, StateError)
+    row = as_whole(items[1])
+    if row is None or not 0 < row < actions.FIRST_CARD:
+        raise StateError(
+            f"the row of the trick is {shown(items[1])}; "
+            f"the row of a play is allowed, 1 to {actions.FIRST_CARD - 1}"
+        )
     return _seat(items[0], "the seat of the trick"), row
 
 
@@ -285,13 +291,22 @@ def _write(engine: Engine, at: int, g: Position) -> None:
     elif g.leader is not None:
         s.leader[at] = g.leader
     else:
-        s.leader[at] = dealing.turned(engine.seed, s.table[tables], s.deal[tables])[0]
+        s.leader[at] = _first_leader(engine, at, dealt=g.hands is None)
     s.seat[at] = s.leader[at]
     if previous and rules.tribute:
         tribute_phase.begin(s, rules, tables)
     if g.trick is not None:
         s.leader[at] = g.trick[0]
         s.seat[at] = NEXT[_ALL_SEATS, g.trick[0]]
+
+
+def _first_leader(engine: Engine, at: int, *, dealt: bool) -> int:
+    """Who leads without an order before: as in any deal, or by a turned card for given hands."""
+    s = engine.state
+    table, deal = s.table[[at]], s.deal[[at]]
+    if dealt and engine.rules.first_lead == "heart_level":
+        return int(dealing.deal(engine.seed, table, deal).first_heart(s.level[[at]])[0])
+    return int(dealing.turned(engine.seed, table, deal)[0])
 
 
 def _lay(engine: Engine, at: int, g: Position) -> None:
@@ -330,7 +345,7 @@ def check_options(options: Mapping[str, object]) -> None:
     if not isinstance(options, Mapping):
         raise StateError(f"options are {shown(options)}; a mapping from names to values is allowed")
     for name in options:
-        if name not in OPTIONS:
+        if not isinstance(name, str) or name not in OPTIONS:
             raise StateError(
                 f"unknown option {shown(name)}{nearest(name, OPTIONS)}; "
                 f"allowed are {', '.join(OPTIONS)}"

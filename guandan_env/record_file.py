@@ -99,6 +99,22 @@ def read_records(path: FilePath) -> Iterator[dict[str, Any]]:
         yield _parse(line.text, line.number)
 
 
+def read_record(path: FilePath, number: int) -> dict[str, Any]:
+    """One record of a file, by its number from 1, checked for its shape; others are not looked at.
+
+    Raises `RecordError` as `read_records` does, and if the file has fewer records.
+    """
+    count = 0
+    for line in _lines(path):
+        count = line.number
+        if count == number:
+            return _parse(line.text, number)
+    raise RecordError(
+        f"{os.fspath(path)!r} has no deal {number}; "
+        + (f"1 to {count} are there" if count else "it is empty")
+    )
+
+
 class _Line:
     """A line: its number from 1, its bytes, and where in the file it ends."""
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from guandan_env import legality, record
 from guandan_env.actions import PASS, RESIST
 from guandan_env.cards import KIND_OF, NUM_KINDS, RANKS, to_counts
+from guandan_env.decisions import Decisions
 from guandan_env.engine import Engine
 from guandan_env.errors import shown
 from guandan_env.notation import row_name
@@ -39,6 +40,9 @@ _KINDS = {
     Phase.OVER: (),
 }
 Record = Mapping[str, Any]
+# Is shown the index of each record in which a decision is pending, `(n,)`, the decisions, and what
+# was decided: rows `(n,)` and cards `(n, 54)`, all 0 where none are played, paid or returned.
+Watch = Callable[[NDArray[np.intp], Decisions, NDArray[np.int64], NDArray[np.uint8]], None]
 
 
 def replay(told: Record) -> Iterator[Engine]:
@@ -91,7 +95,7 @@ def verify_file(
     deals = moves = 0
     records = read_records(path)
     while True:
-        chunk, broken = _next_chunk(records)
+        chunk, broken = next_chunk(records)
         wrong = first_wrong(chunk)
         sound = len(chunk) if wrong is None else wrong
         deals += sound
@@ -99,15 +103,18 @@ def verify_file(
         if progress is not None:
             progress(deals)
         if wrong is not None:
-            return Verified(deals, moves, _fault_of(chunk[wrong], deals + 1))
+            return Verified(deals, moves, fault_of(chunk[wrong], deals + 1))
         if broken is not None or len(chunk) < CHUNK:
             return Verified(deals, moves, broken)
 
 
-def _next_chunk(
+def next_chunk(
     records: Iterator[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], RecordError | None]:
-    """The next records of a file, and what is wrong with the line after them, if anything."""
+    """Up to `CHUNK` records of a file, and what is wrong with the line after them, if anything.
+
+    `RecordError` is raised only if the file cannot be read.
+    """
     chunk: list[dict[str, Any]] = []
     try:
         for told in islice(records, CHUNK):
@@ -119,8 +126,8 @@ def _next_chunk(
     return chunk, None
 
 
-def _fault_of(told: Record, deal: int) -> RecordError:
-    """What is wrong with a record that is not sound."""
+def fault_of(told: Record, deal: int) -> RecordError:
+    """What is wrong with a record that is not sound, the deal of this number in its file."""
     try:
         verify(told)
     except RecordError as error:
@@ -128,10 +135,11 @@ def _fault_of(told: Record, deal: int) -> RecordError:
     raise AssertionError(f"deal {deal} is wrong among others, and right alone")
 
 
-def first_wrong(records: Sequence[Record]) -> int | None:
+def first_wrong(records: Sequence[Record], watch: Watch | None = None) -> int | None:
     """Index of the first of some records (of the right shape) that is not sound; None if all are.
 
-    All are played at once, which is many times faster than `verify` on each.
+    All are played at once, which is many times faster than `verify` on each. `watch` is shown
+    every decision, also those of records that turn out wrong in the end.
     """
     alike: dict[str, list[int]] = {}
     wrong: list[int] = []
@@ -143,7 +151,7 @@ def first_wrong(records: Sequence[Record]) -> int | None:
         else:
             alike.setdefault(f"{told['episode']} {told['rules']}", []).append(index)
     for indices in alike.values():
-        good = _play_again([records[index] for index in indices])
+        good = _play_again([records[index] for index in indices], np.array(indices), watch)
         wrong += [index for index, is_good in zip(indices, good, strict=True) if not is_good]
     return min(wrong, default=None)
 
@@ -182,8 +190,13 @@ class _Script:
         return script
 
 
-def _play_again(records: Sequence[Record]) -> NDArray[np.bool_]:
-    """Which of some records that begin alike are sound, all played at once."""
+def _play_again(
+    records: Sequence[Record], index: NDArray[np.intp], watch: Watch | None
+) -> NDArray[np.bool_]:
+    """Which of some records of the same rules are sound, all played at once.
+
+    `index` is what to call them when `watch` is shown their decisions.
+    """
     engine, starts = begin(records)
     state, script = engine.state, _Script.of(records)
     good = np.ones(len(records), dtype=bool)
@@ -216,6 +229,9 @@ def _play_again(records: Sequence[Record]) -> NDArray[np.bool_]:
         packed = engine.packed_masks()
         drop(live[_illegal(engine, live, rows[live], cards[live], packed[live])])
         live = live[good[live]]
+        if watch is not None and live.size:
+            pending = engine.decisions(live, packed_masks=packed)
+            watch(index[live], pending, rows[live], cards[live])
         engine.step(rows, cards, packed_masks=packed, go_on=False)
         done[live] += 1
     return good
@@ -302,3 +318,7 @@ def _compare(told: Record, engine: Engine, at: int, starts: DealStarts) -> None:
     difference = first_difference(told["result"], result, "result")
     if difference:
         raise RecordError(difference)
+    to_act = int(engine.state.seat[at])
+    if told["fault"] is not None and told["fault"]["seat"] != to_act:
+        now = "the deal is over" if result is not None else f"it is the turn of seat {to_act}"
+        raise RecordError(f"fault.seat is {told['fault']['seat']}, but {now}")

@@ -18,8 +18,7 @@ from guandan_env.record import FORMAT, LONGEST_NAME
 MOST_MOVES = 512
 MOST_SEED = 2**64 - 1
 MOST_TABLE = 2**63 - 1
-MOST_SEED = 2**64 - 1
-MOST_TABLE = 2**63 - 1
+MOST_VALUE = 1e9  # of a choice; nothing infinite
 MOST_CHOICES = 10
 MOST_PLAY_CARDS = 10
 MOST_COUNT = 30_000  # the engine counts in 16 bits
@@ -112,8 +111,8 @@ def _pattern(regex: str, allowed: str) -> Check:
 
 
 def _number(value: Any, path: str) -> None:
-    if type(value) not in (int, float):
-        raise _fail(path, value, "a number is allowed")
+    if type(value) not in (int, float) or not -MOST_VALUE <= value <= MOST_VALUE:
+        raise _fail(path, value, f"a number from {-MOST_VALUE:.0f} to {MOST_VALUE:.0f} is allowed")
 
 
 def _any_object(value: Any, path: str) -> None:

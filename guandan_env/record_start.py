@@ -88,10 +88,12 @@ def check_begun(told: Record, rules: RuleSet, starts: DealStarts, at: int) -> No
     if difference:
         raise RecordError(difference)
     numbers = [told[name] for name in ("seed", "table", "deal")]
-    if told["dealt"] and (None in numbers or not is_dealt(rules, told["seed"], starts, at)):
+    dealt = None not in numbers and is_dealt(rules, told["seed"], starts, at)
+    if dealt != told["dealt"]:
+        follow = "do follow" if dealt else "do not follow"
         raise RecordError(
-            "dealt is true, but seed {}, table {} and deal {} deal other hands, or turn up "
-            "another leader".format(*numbers)
+            f"dealt is {str(told['dealt']).lower()}, but these hands and this leader {follow} from "
+            "seed {}, table {} and deal {}".format(*numbers)
         )
 
 

@@ -17,11 +17,10 @@ from typing import Any
 
 from guandan_env.actions import PASS, ROWS, Pattern
 from guandan_env.cards import KIND_NAMES, NUM_RANKS, RANKS, SUITS, parse_card, rank_name, wild_kind
-from guandan_env.engine import Engine
-from guandan_env.errors import one_line
 from guandan_env.record_replay import replay
 from guandan_env.record_shape import RecordError
 from guandan_env.render_deal import result_lines
+from guandan_env.replay_text import about, sequel_lines
 from guandan_env.scene import Scene, group_by_rank
 from guandan_env.scene_of import scene_of
 from guandan_env.state import Phase
@@ -74,15 +73,9 @@ def _deal(number: int, told: Record) -> dict[str, Any]:
         raise RecordError(error.reason, deal=number, move=error.move) from error
     begun = told["start"]
     level = RANKS.index(begun["level"])
-    fault = told["fault"]
-    if fault is not None:
-        agent = f" ({one_line(fault['agent'])})" if "agent" in fault else ""
-        closing.append(f"Fault of seat {fault['seat']}{agent}: {one_line(fault['text'], 500)}")
-    elif told["result"] is None:
-        closing.append("The deal was not played to its end.")
     return {
         "number": number,
-        "about": _about(told),
+        "about": about(told),
         "players": told["players"],
         "level": begun["level"],
         "wild": KIND_NAMES[wild_kind(level)],
@@ -90,15 +83,8 @@ def _deal(number: int, told: Record) -> dict[str, Any]:
         "declarer": begun["declarer"],
         "moves": [_move(move, level) for move in told["moves"]],
         "frames": frames,
-        "closing": closing,
+        "closing": closing + sequel_lines(told),
     }
-
-
-def _about(told: Record) -> list[str]:
-    """Where a deal comes from, in short texts."""
-    about = [f"{name}: {one_line(value)}" for name, value in told["context"].items()]
-    numbers = [f"{name} {told[name]}" for name in ("seed", "table", "deal")]
-    return [*about, f"rules: {told['rules']['name']}", ", ".join(numbers)]
 
 
 def _move(move: Mapping[str, Any], level: int) -> dict[str, Any]:
@@ -187,27 +173,11 @@ def _frames(told: Record) -> tuple[list[dict[str, Any]], list[str]]:
         hands = now
         in_play = engine.state.phase[0] == Phase.PLAY
         trick_over = bool(engine.state.lead[0] == PASS)
-        closing = _closing(engine, told)
+        if engine.state.phase[0] == Phase.OVER:
+            closing = result_lines(engine, told["players"])
     return frames, closing
 
 
 def _hand(scene: Scene, seat: int) -> str:
     groups = group_by_rank(scene.seats[seat].cards or (), scene.level)
     return "".join(card for group in groups for card in group)
-
-
-def _closing(engine: Engine, told: Record) -> list[str]:
-    if engine.state.phase[0] != Phase.OVER:
-        return []
-    lines = result_lines(engine, told["players"])
-    result = told["result"]
-    if result is not None and result["after"] is not None:
-        lines.append("Levels now: {} and {}.".format(*result["after"]["levels"]))
-    if result is not None and result["winner"] is not None:
-        winner = result["winner"]
-        lines.append("The game is drawn." if winner == "draw" else f"Side {_side(winner)} wins.")
-    return lines
-
-
-def _side(winner: int) -> str:
-    return f"{winner} + {winner + 2}"

@@ -165,7 +165,7 @@ class RuleSet(Options):
     def preset(cls, name: str) -> RuleSet:
         """The rules of a preset by name; raises `RulesError` for a name that is none."""
         require_preset(name)
-        return _preset(name)
+        return _preset(str(name))
 
     @classmethod
     def of(cls, rules: object) -> RuleSet:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from guandan_env.actions import IS_PLAY, PASS
-from guandan_env.cards import KIND_NAMES, RANKS, card_names, to_counts
+from guandan_env.cards import HAND_SIZE, KIND_NAMES, RANKS, card_names, to_counts
 from guandan_env.checks import items_of, whole_number
 from guandan_env.errors import StateError, shown
 from guandan_env.notation import row_name
@@ -32,12 +32,14 @@ def scene_of(
     names: Sequence[str] = SEAT_NAMES,
     title: str = "",
     viewer: int | None = None,
+    reveal_counts_at: int = HAND_SIZE,
 ) -> Scene:
     """The scene at one table (its index in the state).
 
     `names` says what to call the four players. With a `viewer` (a seat) only that seat's cards
-    are shown, without one those of all. `StateError` for a table that is not there and for
-    another number of names.
+    are shown, without one those of all. `reveal_counts_at` (RULES 7.2): the number of cards in
+    another hand is shown to a viewer at this many or fewer, with 27 always. `StateError` for a
+    table that is not there, for another number of names, and for a number that is none of cards.
     """
     if not isinstance(state, State):
         raise StateError(f"{shown(state)} is no State of an engine")
@@ -46,6 +48,7 @@ def scene_of(
         raise StateError(f"names are {shown(names)}; four are allowed, one for each seat")
     if viewer is not None:
         viewer = whole_number(viewer, "viewer", 0, 3, StateError)
+    reveal = whole_number(reveal_counts_at, "reveal_counts_at", 0, HAND_SIZE, StateError)
     level = int(state.level[table])
     declarer, leader = int(state.declarer[table]), int(state.lead_seat[table])
     return Scene(
@@ -53,16 +56,21 @@ def scene_of(
         levels=(_level_name(state, table, 0), _level_name(state, table, 1)),
         declarer=None if declarer < 0 else declarer,
         seats=(
-            _seat_view(state, table, 0, names, viewer),
-            _seat_view(state, table, 1, names, viewer),
-            _seat_view(state, table, 2, names, viewer),
-            _seat_view(state, table, 3, names, viewer),
+            _seat_view(state, table, 0, names[0], viewer, reveal),
+            _seat_view(state, table, 1, names[1], viewer, reveal),
+            _seat_view(state, table, 2, names[2], viewer, reveal),
+            _seat_view(state, table, 3, names[3], viewer, reveal),
         ),
         phase=_PHASES[Phase(state.phase[table])],
         leader=None if leader < 0 else leader,
         title=title,
         message=tuple(tribute_lines(state, table)),
     )
+
+
+def is_revealed(count: int, reveal_counts_at: int) -> bool:
+    """Whether others are shown how many cards a hand of so many holds (RULES 7.2)."""
+    return reveal_counts_at >= HAND_SIZE or count <= reveal_counts_at
 
 
 def cards_of_plays(state: State, table: int) -> list[list[str]]:
@@ -98,16 +106,17 @@ def _level_name(state: State, table: int, side: int) -> str:
 
 
 def _seat_view(
-    state: State, table: int, seat: int, names: Sequence[str], viewer: int | None
+    state: State, table: int, seat: int, name: str, viewer: int | None, reveal: int
 ) -> SeatView:
     hand = to_counts(state.hands[table, seat])
+    count, seen = int(hand.sum()), viewer in (None, seat)
     place = np.flatnonzero(state.order[table] == seat)
     row = int(state.last[table, seat])
     return SeatView(
         seat=seat,
-        name=names[seat],
-        cards=tuple(card_names(hand)) if viewer in (None, seat) else None,
-        count=int(hand.sum()),
+        name=name,
+        cards=tuple(card_names(hand)) if seen else None,
+        count=count if seen or is_revealed(count, reveal) else None,
         place=int(place[0]) + 1 if place.size else None,
         action=row_name(row) if row >= 0 else "",
         action_cards=_last_cards(state, table, seat) if row > PASS else (),

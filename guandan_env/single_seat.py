@@ -326,6 +326,8 @@ def _reset_mask(
     options: Mapping[str, Any] | None, n: int
 ) -> tuple[NDArray[np.intp] | None, dict[str, Any]]:
     """The tables that `reset_mask` names, None without it, and all other options."""
+    if options is not None and not isinstance(options, Mapping):
+        raise StateError(f"options are {shown(options)}; a mapping from names to values is allowed")
     rest = dict(options or {})
     if "reset_mask" not in rest:
         return None, rest

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guandan_env.actions import ACTION_TABLE_VERSION
+from guandan_env.checks import check_indices
 from guandan_env.errors import StateError, one_line, shown
 from guandan_env.legality import MASK_WORDS
 
 STATE_VERSION = "state-v1"
 MAX_HISTORY = 448  # 107 plays, three passes after each, and seven tribute decisions at most
 MAX_PLAYS = 108
+MOST_TABLES = 2**20  # 4.4 GiB
 
 
 class Phase(IntEnum):
@@ -144,7 +146,12 @@ class State:
             getattr(self, name)[tables] = FIELDS[name][2]
 
     def take(self, tables: NDArray[np.integer] | slice) -> State:
-        """A copy of some tables, in the given order; a table may come more than once."""
+        """A copy of some tables, in the given order; a table may come more than once.
+
+        `GuandanError` for what is neither a slice nor indices `(n,)`.
+        """
+        if not isinstance(tables, slice):
+            tables = check_indices(tables, "tables", len(self))
         return State({name: getattr(self, name)[tables].copy() for name in FIELDS})
 
     def copy(self) -> State:
@@ -179,6 +186,8 @@ class State:
         if meta != expected:
             raise StateError(f"the state was saved as {shown(meta)}; this version reads {expected}")
         size = (arrays["table"].size,)
+        if not 1 <= size[0] <= MOST_TABLES:
+            raise StateError(f"a saved state has {size[0]} tables; 1 to {MOST_TABLES} are allowed")
         for name, (shape, dtype, _) in FIELDS.items():
             if arrays[name].shape != (*size, *shape) or arrays[name].dtype != dtype:
                 raise StateError(

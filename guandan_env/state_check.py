@@ -66,7 +66,7 @@ def check_state(state: State) -> None:
 
 def _rows(holds: NDArray[np.bool_]) -> Bool:
     """Whether all is true at each table."""
-    true: Bool = holds.reshape(len(holds), -1).all(axis=1)
+    true: Bool = np.logical_and.reduce(holds.reshape(len(holds), -1), axis=1)
     return true
 
 
@@ -75,8 +75,8 @@ def _values(s: State) -> Facts:
         values = getattr(s, name)
         if name in _BITS:
             once, twice = values[..., 0], values[..., 1]
-            within = (once & ~ALL_KINDS == 0) & (twice & ~once == 0)
-            yield _rows(within), f"{name} are sets of the 54 kinds, twice within once"
+            sets = (once & ~ALL_KINDS == 0) & (twice & ~once == 0)
+            yield _rows(sets), f"{name} are sets of the 54 kinds, twice within once"
         elif name != "hand_masks":
             numbers = values.view(np.uint8) if values.dtype == np.bool_ else values
             low, high = _RANGES.get(name, (0, np.iinfo(numbers.dtype).max))
@@ -120,8 +120,8 @@ def _orders(orders: NDArray[np.int8], *, whole: bool) -> Bool:
     """Whether orders `(n, 4)` name seats once, and with `whole` all or none."""
     named = (orders[:, :, None] == _SEATS).sum(axis=1)
     number = (orders >= 0).sum(axis=1)
-    fits = (number == 0) | (number == 4) if whole else number >= 0
-    return fits & _rows(named <= 1)
+    fits: Bool = _rows(named <= 1)
+    return fits & ((number == 0) | (number == 4)) if whole else fits
 
 
 def _trick(s: State) -> Facts:
@@ -191,7 +191,8 @@ def _held(s: State, seats: NDArray[np.int8], kinds: NDArray[np.int8]) -> Bool:
     """Whether a card is named, and the seat named has it in its hand."""
     hand = s.hands[np.arange(len(s)), np.maximum(seats, 0), 0]
     bit = hand >> np.maximum(kinds, 0).astype(np.uint64) & np.uint64(1)
-    return (seats >= 0) & (kinds >= 0) & (bit == 1)
+    held: Bool = (seats >= 0) & (kinds >= 0) & (bit == 1)
+    return held
 
 
 def _history(s: State) -> Facts:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from guandan_env import legality, observation
 from guandan_env.actions import NUM_ACTIONS
+from guandan_env.checks import check_flag
 from guandan_env.engine import Engine
+from guandan_env.errors import StateError
 from guandan_env.rewards import check_reward, rewards
 from guandan_env.rules import RuleSet
 
@@ -52,7 +54,7 @@ class GuandanVectorEnv:
     def __init__(
         self,
         num_tables: int,
-        rules: RuleSet,
+        rules: RuleSet | str,
         *,
         episode: str = "deal",
         seed: int = 0,
@@ -63,19 +65,25 @@ class GuandanVectorEnv:
         reuse: bool = False,
     ) -> None:
         self._reward = check_reward(reward)
+        self._observe, reuse = check_flag(observe, "observe"), check_flag(reuse, "reuse")
         self.engine = Engine(
             num_tables, rules, seed=seed, episode=episode, level=level, previous=previous
         )
         self.num_tables = self.engine.num_tables
-        self._observe = observe
         b = self.num_tables
         self._seen = np.empty((b, observation.SIZE), dtype=np.int8) if reuse and observe else None
         self._mask = np.empty((b, NUM_ACTIONS), dtype=np.int8) if reuse else None
         self._tables = np.arange(self.num_tables)
-        self._packed: NDArray[np.uint64] | None = None
+        # Legal rows, and the state that they are of: the engine may be given another.
+        self._packed = self.engine.packed_masks()
+        self._state = self.engine.state
 
     def reset(self, seed: int | None = None) -> VecStep:
-        """Begin anew everywhere with deal 0, under another seed if one is given."""
+        """Begin anew everywhere with deal 0, under another seed if one is given.
+
+        `GuandanError` for a seed that is none; nothing changes then.
+        """
+        self._check_size()
         self.engine.reset(seed)
         b = self.num_tables
         never = np.zeros(b, dtype=bool)
@@ -91,9 +99,16 @@ class GuandanVectorEnv:
     def step(self, actions: NDArray[np.integer], cards: NDArray[np.uint8] | None = None) -> VecStep:
         """Play rows `(B,)`, with cards `(B, 54)` of the players' choice if given.
 
-        Raises `IllegalActionError` and changes nothing if a table's row is not legal.
+        Raises `IllegalActionError` and changes nothing if a table's row is not legal, or actions
+        or cards are of the wrong shape or type; `StateError` at a table where no seat is to act.
         """
         engine = self.engine
+        self._check_size()
+        if engine.state is not self._state:
+            self._packed, self._state = engine.packed_masks(), engine.state
+        if engine.state.seat.min() < 0:
+            at = int(np.argmin(engine.state.seat))
+            raise StateError(f"no seat is to act at table {at}; call reset() first")
         result = engine.step(actions, cards, packed_masks=self._packed)
         over, b = result.over, self.num_tables
         reward = rewards(engine, result, self._reward)
@@ -106,6 +121,13 @@ class GuandanVectorEnv:
             engine.start(ended)
         return self._shown(reward, over, result.deal_over, result.order, winner, steps)
 
+    def _check_size(self) -> None:
+        if self.engine.num_tables != self.num_tables:
+            raise StateError(
+                f"the engine's state has {self.engine.num_tables} tables; "
+                f"{self.num_tables} are allowed"
+            )
+
     def _shown(
         self,
         reward: NDArray[np.float32],
@@ -117,6 +139,7 @@ class GuandanVectorEnv:
     ) -> VecStep:
         engine = self.engine
         packed = self._packed = engine.packed_masks()
+        self._state = engine.state
         seen = None
         if self._observe:
             decisions = engine.decisions(self._tables, packed_masks=packed)
@@ -146,10 +169,13 @@ def make_vec(
     reward: str = "levels",
     reuse: bool = False,
 ) -> GuandanVectorEnv:
-    """A `GuandanVectorEnv`; `rules` is a RuleSet or the name of a preset. Call `reset()` first."""
+    """A `GuandanVectorEnv`; `rules` is a RuleSet or the name of a preset. Call `reset()` first.
+
+    `GuandanError` or a subclass of it for a parameter that is not allowed.
+    """
     return GuandanVectorEnv(
         num_tables,
-        RuleSet.preset(rules) if isinstance(rules, str) else rules,
+        rules,
         episode=episode,
         seed=seed,
         level=level,

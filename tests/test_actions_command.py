@@ -43,7 +43,7 @@ def test_all_rows_are_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[0]["key"] == "-"
 
 
-@pytest.mark.parametrize("text", ["full house", "FullHouse", "full_house"])
+@pytest.mark.parametrize("text", ["full house", "FullHouse", "full_house", "Full houses"])
 def test_pattern_lists_its_rows(capsys: pytest.CaptureFixture[str], text: str) -> None:
     assert len(lines_of(capsys, text)) == 1 + 871
 
@@ -54,6 +54,8 @@ def test_cards(capsys: pytest.CaptureFixture[str]) -> None:
     assert [entry["key"] for entry in objects_of(capsys, *cards, "tube")] == ["2", "3"]
     (entry,) = objects_of(capsys, *cards, "tube", "--key", "3")
     assert entry["wild_as"] == {"5": 2}
+    small = ("--cards", "ha sa", "--level", "a", "--key", "a")
+    assert [entry["name"] for entry in objects_of(capsys, *small)] == ["pair AA with wild as A"]
 
 
 @pytest.mark.parametrize(

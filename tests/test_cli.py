@@ -82,6 +82,20 @@ def test_every_listed_command_answers_help(name):
     assert answer.stdout.startswith(f"usage: guandan {name}")
 
 
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_help_of_a_command_waits_for_no_slow_import(name):
+    code = (
+        "import atexit, sys; from guandan_env.cli import main\n"
+        "slow = {'torch', 'scipy.stats', 'matplotlib', 'pandas', 'onnxruntime'}\n"
+        "atexit.register(lambda: print('imported:', sorted(slow & sys.modules.keys())))\n"
+        f"main([{name!r}, '--help'])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    assert answer.stdout.endswith("imported: []\n")
+
+
 def test_unknown_command_names_the_nearest():
     answer = guandan("ruels")
     assert (answer.returncode, answer.stdout) == (2, "")
@@ -147,6 +161,28 @@ def test_missing_extra_says_how_to_install_it(command, capsys):
     assert capsys.readouterr().err == (
         "guandan: error: 'guandan rules' needs rich: pip install 'guandan[eval]'\n"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rules"],
+        ["rules", "njupt"],
+        ["rules", "--markdown"],
+        ["actions"],
+        ["actions", "tube"],
+        ["bench", "aec", "--seconds", "0.01"],
+    ],
+)
+def test_commands_of_the_environment_need_no_extra(words):
+    code = (
+        "import sys; from guandan_env import cli\n"
+        "sys.modules |= dict.fromkeys(cli._EXTRA_OF)\n"  # to import one of these fails now
+        f"sys.exit(cli.main({words}))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout
 
 
 def test_other_missing_modules_are_bugs_and_show(command):
@@ -228,3 +264,14 @@ def test_import_contracts_cover_every_package():
 def test_citation_has_the_version():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {guandan_env.__version__}\n" in citation
+
+
+def test_wheels_hold_all_that_lies_beside_the_code():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    listed = config["setuptools"]["package-data"]
+    for package in packages_here():
+        home = ROOT / package
+        there = {path for path in home.rglob("*") if path.is_file() and path.suffix != ".py"}
+        there = {path for path in there if "__pycache__" not in path.parts}
+        taken = {path for pattern in listed.get(package, []) for path in home.glob(pattern)}
+        assert there <= taken, "add them to package-data in pyproject.toml"

@@ -5,6 +5,7 @@ Run as a script it writes them, and the picture of the README, anew.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,14 +13,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from guandan_env import Engine, action_features, actions, observation
+import guandan_env.single_seat
+from agents import make, single_seat
+from guandan_env import (
+    Engine,
+    SingleSeatEnv,
+    SingleSeatVectorEnv,
+    action_features,
+    actions,
+    make_vec,
+    observation,
+    raw_env,
+)
 from guandan_env.actions import ROW_PATTERN, Pattern
 from guandan_env.cards import KIND_NAMES
 from guandan_env.notation import PATTERN_WORDS, find_rows, row_name
+from guandan_env.positions import OPTIONS
+from guandan_env.rewards import REWARDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURE = DOCS / "table.png"
 LARGEST_PICTURE = 150_000
+BLOCKS = [
+    (path.name, block)
+    for path in sorted(DOCS.glob("*.md"))
+    for block in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.S)
+]
 # What the words of the patterns are in Chinese, as in the rules.
 CHINESE = {
     Pattern.PASS: "过",
@@ -36,6 +55,8 @@ CHINESE = {
     Pattern.CARD: "进贡, 还牌",
     Pattern.RESIST: "抗贡",
 }
+
+ENVIRONMENTS = (DOCS / "environments.md").read_text(encoding="utf-8")
 
 
 def markdown(head: str, lines: Iterable[Iterable[object]]) -> str:
@@ -89,11 +110,18 @@ def layout(blocks: tuple[observation.Block, ...]) -> str:
     return markdown("block | slice | shape | unit", [*lines, ("", size, "", "numbers in all")])
 
 
+def info() -> str:
+    split = {key: meaning.partition(", ") for key, meaning in guandan_env.single_seat.INFO.items()}
+    lines = [(f"`{key}`", f"`{kind}`", text) for key, (kind, _, text) in split.items()]
+    return markdown("key | type | meaning", lines)
+
+
 GENERATED: dict[tuple[str, str], Callable[[], str]] = {
     ("actions.md", "patterns"): patterns,
     ("actions.md", "resolutions"): resolutions,
     ("actions.md", "names"): names,
     ("actions.md", "features"): features,
+    ("environments.md", "info"): info,
     ("observation.md", "blocks"): lambda: layout(observation.BLOCKS),
     ("observation.md", "full blocks"): lambda: layout(observation.FULL_BLOCKS),
 }
@@ -106,7 +134,6 @@ def part(name: str) -> re.Pattern[str]:
 
 def picture() -> np.ndarray:
     """A table in the middle of a deal that was begun by a tribute, `(720, 960, 3) uint8`."""
-    from agents import make
     from guandan_env.render_image import render_image
     from guandan_env.scene_of import scene_of
 
@@ -149,8 +176,83 @@ def test_versions_and_numbers_in_the_text_are_right(document: str) -> None:
         array = getattr(actions, name)
         shape = f"({', '.join(map(str, array.shape))}{',' * (array.ndim == 1)}) {array.dtype}"
         assert f"| `{name}` | `{shape}` |" in text
-    for block in re.findall(r"```python\n(.*?)```", text, re.S):
-        exec(compile(block, document, "exec"), {})
+
+
+@pytest.mark.parametrize(("document", "block"), BLOCKS)
+def test_python_of_the_documents_runs(document: str, block: str) -> None:
+    for foreign in re.findall(r"^from (sb3_contrib) ", block, re.M):
+        pytest.importorskip(foreign)
+    # As many steps of learning as one batch has: it is our environment that is tried.
+    exec(compile(block.replace("100_000", "64"), document, "exec"), {})
+
+
+def table_with(first: str) -> dict[str, list[str]]:
+    """The table of the environments' page that has a line for `first`: its cells by the first."""
+    tables = re.findall(r"(?:^\|.*\n)+", ENVIRONMENTS, re.M)
+    [found] = [table for table in tables if f"\n| {first} |" in table]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in found.splitlines()]
+    return {first.replace("`", ""): rest for first, *rest in cells[2:]}
+
+
+def described(array: np.ndarray, leading: str = "") -> str:
+    """An array's shape and type as the page writes them; `leading` names the first axis."""
+    shape = [str(length) for length in array.shape]
+    if leading:
+        shape[0] = leading
+    return f"`({', '.join(shape)}{',' * (array.ndim == 1)}) {array.dtype}`"
+
+
+def test_arrays_of_the_vector_environment_are_as_its_page_says() -> None:
+    arrays = make_vec(3).reset()._asdict()
+    written = {name: cells[0] for name, cells in table_with("`final_order`").items()}
+    assert written == {name: described(array, "B") for name, array in arrays.items()}
+
+
+def test_arrays_of_pettingzoo_are_as_their_page_says() -> None:
+    table = raw_env()
+    table.reset(seed=1)
+    seen, _, _, _, info = table.last()
+    written = {name: cells[0] for name, cells in table_with("`state()`").items()}
+    assert written == {
+        'observation["observation"]': described(seen["observation"]),
+        'observation["action_mask"]': described(seen["action_mask"]),
+        'info["action_mask"]': described(info["action_mask"]),
+        "state()": described(table.state()),
+    }
+
+
+@pytest.mark.parametrize("num_envs", [None, 2])
+def test_arrays_of_gymnasium_are_as_their_page_says(num_envs: int | None) -> None:
+    name, column = ("", 0) if num_envs is None else ("N", 1)
+    table = single_seat(num_envs=num_envs, observation="dict")
+    seen, _ = table.reset(seed=1)
+    flat, _ = single_seat(num_envs=num_envs, observation="flat").reset(seed=1)
+    action = table.action_masks().argmax(axis=-1)
+    _, reward, terminated, truncated, _ = table.step(action)
+    written = {key: cells[column] for key, cells in table_with("`action_masks()`").items()}
+    several = num_envs is not None
+    assert written == {
+        'observation, "flat"': described(flat, name),
+        'observation, "dict": "observation"': described(seen["observation"], name),
+        'observation, "dict": "action_mask"': described(seen["action_mask"], name),
+        "reward": described(reward, name) if several else f"a {type(reward).__name__}",
+        "terminated, truncated": described(terminated, name) if several else "a bool",
+        "action_masks()": described(table.action_masks(), name),
+    }
+    assert type(terminated) is type(truncated) is (np.ndarray if several else bool)
+
+
+def test_the_environments_page_names_all_options_and_rewards() -> None:
+    assert set(table_with("`trick`")) == set(OPTIONS)
+    assert {name.strip('"') for name in table_with('`"levels"`')} == set(REWARDS)
+
+
+def test_parameters_of_the_environments_are_those_of_their_page() -> None:
+    common, own = set(table_with("`episode`")), set(table_with("`illegal`"))
+    for maker in (raw_env, make_vec, SingleSeatEnv, SingleSeatVectorEnv):
+        assert common <= set(inspect.signature(maker).parameters), maker
+    assert own - {"opponents", "partner"} <= set(inspect.signature(SingleSeatEnv).parameters)
+    assert {"opponents", "partner"} <= set(inspect.signature(single_seat).parameters)
 
 
 def test_the_changelog_names_the_versions() -> None:
@@ -159,6 +261,8 @@ def test_the_changelog_names_the_versions() -> None:
         actions.ACTION_TABLE_VERSION,
         action_features.ACTION_FEATURES_VERSION,
         observation.OBSERVATION_VERSION,
+        make("greedy").version,
+        make("planner").version,
     ):
         assert f"`{version}`" in text, version
 
@@ -204,11 +308,11 @@ def write() -> None:
     """Write all generated parts and the picture."""
     from PIL import Image
 
-    for (document, name), make in GENERATED.items():
+    for (document, name), written in GENERATED.items():
         path = DOCS / document
         text = path.read_text(encoding="utf-8")
         before, _, behind = part(name).search(text).groups()
-        new = f"{before}{make()}\n{behind}"
+        new = f"{before}{written()}\n{behind}"
         path.write_text(part(name).sub(lambda _, new=new: new, text), encoding="utf-8")
     image = Image.fromarray(picture()).quantize(128, dither=Image.Dither.NONE)
     image.save(PICTURE, optimize=True)

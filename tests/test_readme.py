@@ -63,8 +63,11 @@ def test_commands_of_the_readme_run(line, capsys):
 
 @pytest.mark.usefixtures("here")
 def test_options_that_the_readme_names_exist(capsys):
-    for options in re.findall(r"`(--(?:rules|level|seed|json)[^`]*)`", PROSE):
-        words = ["match", "greedy", "random", "--deals", "4", *options.split()]
+    found = re.findall(r"`(--(?:rules|level|seed|json|games|workers)[^`]*)`", PROSE)
+    assert len(set(found)) == 6
+    for options in found:
+        shorter = options.replace("--games 100", "--games 2")
+        words = ["match", "greedy", "random", "--deals", "4", *shorter.split()]
         assert main(words) == 0
         assert capsys.readouterr().out
 
@@ -82,6 +85,13 @@ def test_rates_in_the_readme_are_those_of_its_matches(capsys):
     for line, rate in zip(matches, rates, strict=True):
         assert main(shlex.split(line)[1:]) == 0
         assert f" {rate} " in capsys.readouterr().out
+
+
+def test_speeds_of_the_readme_are_those_of_their_page():
+    speeds = re.findall(r"^\| .* \| ([\d,]+) \| `guandan bench \w+` \|$", README, re.M)
+    page = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
+    assert len(speeds) == 3
+    assert all(f" {speed} |" in page for speed in speeds)
 
 
 def test_make_targets_of_the_readme_exist():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from eval.commands.play import main as play_command
 from eval.faults import AgentFaultError, in_place_of
 from eval.runner import Jobs, Tables, play
 from guandan_env import Engine, RuleSet
@@ -16,6 +19,8 @@ from guandan_env.conduct import Conduct
 from guandan_env.decisions import Decisions
 from guandan_env.notation import row_name
 from guandan_env.positions import position
+from guandan_env.render_text import render_text
+from guandan_env.scene_of import scene_of
 from guandan_env.state import Phase
 
 NO_ROW = 9999
@@ -66,6 +71,55 @@ def finish(tables: Tables) -> None:
 def is_play_by(state, seat: int) -> bool:
     last = state.length[0] - 1
     return bool(state.history_seat[0, last] == seat and state.history[0, last] != PASS)
+
+
+@pytest.mark.rule("7.2")
+@pytest.mark.parametrize("preset", RuleSet.presets())
+def test_counts_of_other_hands_are_shown_from_the_number_of_the_conduct_on(preset):
+    shown_at = Conduct.preset(preset).reveal_counts_at
+    engine = Engine(1, RuleSet.preset(preset), seed=4, previous=None)
+    player, seen = Player(), set()
+    while not engine.state.over[0]:
+        held = [int(n) for n in np.bitwise_count(engine.state.hands[0]).sum(axis=-1)]
+        everything = scene_of(engine.state, 0, reveal_counts_at=shown_at)
+        assert [view.count for view in everything.seats] == held
+        for viewer in range(4):
+            scene = scene_of(engine.state, 0, viewer=viewer, reveal_counts_at=shown_at)
+            assert [view.count for view in scene.seats] == [
+                n if seat == viewer or n <= shown_at else None for seat, n in enumerate(held)
+            ]
+            assert render_text(scene).count("? cards") == sum(
+                view.count is None for view in scene.seats
+            )
+        seen |= set(held)
+        engine.step(player.act(engine.decisions()))
+    assert {27, 11, 10, 8, 7, 6} <= seen
+
+
+@pytest.mark.rule("7.2")
+@pytest.mark.parametrize(("preset", "shown_at"), [("default", 27), ("company", 10)])
+def test_a_person_is_told_counts_from_the_number_of_the_conduct_on(
+    preset, shown_at, monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n" * 200))
+    assert play_command(["--seed", "3", "--rules", preset]) == 0
+    out = capsys.readouterr().out
+    told = {int(n) for n in re.findall(r"^  [1-3] greedy .*\((\d+) left\)$", out, re.M)}
+    assert max(told) <= shown_at
+    assert ("? cards" in out) == (shown_at < 27)
+    assert (max(told) > 10) == (shown_at > 10)
+
+
+@pytest.mark.rule("7.2")
+def test_counts_are_shown_always_at_27_even_of_28_cards():
+    engine = Engine(40, RuleSet(), seed=1, previous="random")
+    while not (engine.state.phase == Phase.RETURN).any():
+        engine.step(Player().act(engine.decisions()))
+    at = int(np.flatnonzero(engine.state.phase == Phase.RETURN)[0])
+    receiver = int(engine.state.seat[at])
+    counts = [view.count for view in scene_of(engine.state, at, viewer=(receiver + 1) % 4).seats]
+    assert counts[receiver] == 28
+    assert None not in counts
 
 
 @pytest.mark.rule("7.3")

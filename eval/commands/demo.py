@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from eval.duplicate import Terms
 from eval.match import Match
 from guandan_env.decisions import Agent
 from guandan_env.engine import Engine
+from guandan_env.errors import GuandanError
 from guandan_env.render_deal import deal_lines
 
 FIRST, SECOND = "greedy", "random"
@@ -31,12 +33,17 @@ def main(argv: list[str]) -> int:
         "--deals", type=int, default=2000, help="deals, each played twice (default 2000)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the deals (default 0)")
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE", help="write every deal to a new file"
+    )
     args = parser.parse_args(argv)
+    if args.deals < 2:
+        raise GuandanError(f"--deals is {args.deals}; 2 or more are allowed")
     from rich.console import Console
 
     console = Console(highlight=False)
-    match = Match(FIRST, SECOND, args.deals, Terms(seed=args.seed))
-    deals, games, result = run_match(match, show_progress=True)
+    match = Match(FIRST, SECOND, args.deals, Terms(seed=args.seed, record=args.record is not None))
+    deals, games, result = run_match(match, show_progress=True, record=args.record)
     print_result(result, deals, games)
     console.print(f"\nOne of these deals, with {FIRST} at seats 0 and 2:\n")
     color = console.is_terminal and console.color_system is not None

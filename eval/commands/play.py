@@ -9,6 +9,7 @@ import secrets
 import sys
 import textwrap
 from itertools import groupby
+from pathlib import Path
 from typing import TextIO
 
 import numpy as np
@@ -18,19 +19,23 @@ from agents import make
 from agents.answers import require
 from eval.human_input import Move, Situation, describe, list_hints, parse_move
 from guandan_env.actions import PASS, RESIST, ROW_PATTERN, Pattern
-from guandan_env.cards import RANKS, Counts, card_names, to_bits, to_counts
+from guandan_env.cards import HAND_SIZE, RANKS, Counts, card_names, to_bits, to_counts
+from guandan_env.conduct import Conduct
 from guandan_env.decisions import Agent, Decisions
 from guandan_env.engine import Engine, StepResult
 from guandan_env.errors import GuandanError
 from guandan_env.notation import row_name
+from guandan_env.record import DealStarts, deal_record
+from guandan_env.record_file import RecordWriter
 from guandan_env.render_text import WIDTH, render_text
 from guandan_env.rules import RuleSet
 from guandan_env.scene import PLACE_NAMES
-from guandan_env.scene_of import scene_of, tribute_lines
+from guandan_env.scene_of import is_revealed, scene_of, tribute_lines
 from guandan_env.state import Phase
 from guandan_env.suits import choose_cards
 
-PERSON = 0
+PERSON, PARTNER = 0, 2
+_TABLE = np.array([0])  # the one table there is
 ADVISER = "greedy"
 _HELP = "cards (S5 H5), a name (pair 55), a hint's number, pass, ? for hints, quit"
 _QUESTIONS = {
@@ -56,7 +61,9 @@ def main(argv: list[str]) -> int:
         prog="guandan play",
         allow_abbrev=False,
         description="You sit at seat 0, your partner at seat 2. A move is " + _HELP + ".",
-        epilog="agents: " + "; ".join(f"{n} ({text})" for n, text in describe_agents().items()),
+        epilog="agents: "
+        + "; ".join(f"{n} ({text})" for n, text in describe_agents().items())
+        + "; module:Class of your own in the current folder",
     )
     parser.add_argument("--episode", choices=("deal", "game"), default="deal", help="default: deal")
     parser.add_argument("--rules", default="default", help="a preset; `guandan rules` lists them")
@@ -64,6 +71,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="of the deals (default: a new one each time)")
     parser.add_argument("--agents", default="greedy", metavar="SPEC", help="the other players")
     parser.add_argument("--partner", metavar="SPEC", help="your partner, if not one like the rest")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the deals to a new file")
     args = parser.parse_args(argv)
     if args.episode == "game" and args.level is not None:
         raise GuandanError(f"--level {args.level}: only a deal has it; a game begins as its rules")
@@ -81,15 +89,28 @@ def main(argv: list[str]) -> int:
     if isinstance(sys.stdin, io.TextIOWrapper):
         # Bytes that are no text become a move that is refused, not the end of the game.
         sys.stdin.reconfigure(errors="replace")
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    writer = None if args.record is None else RecordWriter(args.record)
+    game = Game(
+        engine,
+        others,
+        partner,
+        sys.stdin,
+        sys.stdout,
+        color=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+        reveal_counts_at=Conduct.preset(args.rules).reveal_counts_at,
+        writer=writer,
+    )
     print(f"Rules {args.rules}, seed {seed}. A move is {_HELP}.")
     try:
-        Game(engine, others, partner, sys.stdin, sys.stdout, color=color).play()
-    except QuitGame:
+        game.play()
+    except (QuitGame, KeyboardInterrupt) as left:
         print("\nGoodbye.")
-    except KeyboardInterrupt:
-        print("\nGoodbye.")
-        raise
+        game.record()  # the deal as far as it went
+        if isinstance(left, KeyboardInterrupt):
+            raise
+    finally:
+        if writer is not None:
+            writer.close()
     return 0
 
 
@@ -105,9 +126,14 @@ class Game:
         output: TextIO,
         *,
         color: bool = False,
+        reveal_counts_at: int = HAND_SIZE,
+        writer: RecordWriter | None = None,
     ) -> None:
         self.engine, self.source, self.output, self.color = engine, source, output, color
-        self.bots = {1: others, 2: partner, 3: others}
+        self.reveal_counts_at = reveal_counts_at
+        self.writer = writer
+        self.starts = DealStarts(1)
+        self.bots = {1: others, PARTNER: partner, 3: others}
         self.adviser = make(ADVISER)
         self.names = ("you", others.name, partner.name, others.name)
         for agent in (others, partner, self.adviser):
@@ -116,6 +142,7 @@ class Game:
     def play(self) -> None:
         """Play until the episode is over; raises `QuitGame` where the person leaves."""
         state = self.engine.state
+        self.starts.note(state, _TABLE)
         self._open_deal()
         while not state.over[0]:
             seat, phase = int(state.seat[0]), Phase(state.phase[0])
@@ -129,7 +156,9 @@ class Game:
                 cards = self._choose(row)
             self._tell(seat, phase, row, cards)
             result = self.engine.step(
-                np.array([row]), None if cards is None or phase is not Phase.PLAY else cards[None]
+                np.array([row]),
+                None if cards is None or phase is not Phase.PLAY else cards[None],
+                go_on=False,
             )
             if result.deal_over[0]:
                 self._close_deal(result)
@@ -137,6 +166,11 @@ class Game:
                 self._tell_tribute()
             elif phase is Phase.PLAY and state.lead[0] == PASS:
                 self._say("")  # a trick is over
+
+    def record(self) -> None:
+        """Write the deal as it stands to the file of records, if there is one."""
+        if self.writer is not None:
+            self.writer.write(deal_record(self.engine, 0, self.starts, players=self.names))
 
     def _say(self, text: str) -> None:
         print(text, file=self.output)
@@ -162,7 +196,13 @@ class Game:
             flush_straight_as_straight=self.engine.rules.flush_straight_as_straight,
         )
         hints = list_hints(situation, int(require(self.adviser, decisions)[0][0]))
-        scene = scene_of(self.engine.state, 0, self.names, viewer=PERSON)
+        scene = scene_of(
+            self.engine.state,
+            0,
+            self.names,
+            viewer=PERSON,
+            reveal_counts_at=self.reveal_counts_at,
+        )
         self._say("\n" + render_text(scene, color=self.color) + "\n")
         question = _QUESTIONS.get(situation.phase) or self._play_question(situation.lead)
         while True:
@@ -182,7 +222,9 @@ class Game:
     def _play_question(self, lead: int) -> str:
         if lead == PASS:
             return "You lead"
-        return f"Beat {row_name(lead)} of seat {self.engine.state.lead_seat[0]}, or Enter to pass"
+        seat = int(self.engine.state.lead_seat[0])
+        whose = "your partner" if seat == PARTNER else f"seat {seat}"
+        return f"Beat {row_name(lead)} of {whose}, or Enter to pass"
 
     def _claim(self, move: Move) -> int | None:
         """The one row that is meant; None where the person thinks better of it."""
@@ -213,7 +255,7 @@ class Game:
             self._say("\n".join(lines).replace("\xa0", " "))
         more = int(np.count_nonzero(situation.mask)) - len(hints)
         if more:
-            self._say(f"… and {more} more: any cards or name will do.")
+            self._say(f"… and {more} more; any legal cards or name will do.")
         self._say("")
 
     # ------------------------------------------------------------------ what happens, told
@@ -240,7 +282,8 @@ class Game:
             held = int(np.bitwise_count(self.engine.state.hands[0, seat]).sum())
             left = held - int(np.bitwise_count(to_bits(cards)).sum())
             what = f"{row_name(row):<16}  {' '.join(card_names(cards))}"
-            what += f"   ({left} left)" if left else "   (out)"
+            if seat == PERSON or is_revealed(left, self.reveal_counts_at):
+                what += f"   ({left} left)" if left else "   (out)"
         self._say(f"  {who:<12} {what}")
 
     def _tell_tribute(self) -> None:
@@ -264,7 +307,10 @@ class Game:
         whose = "You and your partner win" if gain > 0 else "Your opponents win"
         self._say(f"\nFinished: {places}.")
         self._say(f"{whose} {abs(gain)} level{'s' * (abs(gain) != 1)}.")
+        self.record()
         if not result.over[0]:
+            self.engine.next_deal(_TABLE)
+            self.starts.note(self.engine.state, _TABLE)
             self._open_deal()
         elif self.engine.episode == "game":
             ends = ("You and your partner win the game.", "Your opponents win the game.")

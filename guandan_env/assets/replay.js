@@ -211,7 +211,8 @@ document.addEventListener("keydown", (event) => {
     End: () => step(deal.frames.length),
     " ": () => (timer ? stop() : start()),
   };
-  if (!(event.key in keys)) return;
+  // A space on a button presses that button.
+  if (!(event.key in keys) || (event.key === " " && event.target.tagName === "BUTTON")) return;
   event.preventDefault();
   keys[event.key]();
 });

@@ -28,8 +28,12 @@ from guandan_env.notation import (
     row_name,
 )
 
-# "FullHouse", "full house" and "full_house" are all the pattern.
-_PATTERN_BY_TEXT = {word.casefold(): pattern for pattern, word in PATTERN_WORDS.items()}
+# "FullHouse", "full house", "full_house" and "full houses" are all the pattern.
+_PATTERN_BY_TEXT = {
+    word.casefold() + plural: pattern
+    for pattern, word in PATTERN_WORDS.items()
+    for plural in ("", "s")
+}
 
 
 def main(argv: list[str]) -> int:
@@ -86,7 +90,8 @@ def _rows_of_cards(arguments: argparse.Namespace) -> list[int]:
         raise PlayError(f"with --cards name one pattern at most, not {arguments.what}")
     if arguments.what:
         pattern = PATTERN_WORDS[_pattern_of(arguments.what[0])]
-    rows = find_rows(arguments.cards, arguments.level, pattern, arguments.key)
+    key = None if arguments.key is None else arguments.key.upper()
+    rows = find_rows(arguments.cards.upper(), arguments.level.upper(), pattern, key)
     if not rows:
         claim = " ".join(w for w in (pattern, arguments.key) if w) or "play"
         raise PlayError(f"{arguments.cards!r} make no {claim} at level {arguments.level}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from typing import Any
 
 from guandan_env.conduct import Conduct
@@ -13,6 +14,7 @@ from guandan_env.rules import RuleSet
 
 # What every preset is described against.
 BASE = "standard"
+WIDTH = 80
 
 
 def main(argv: list[str]) -> int:
@@ -88,48 +90,41 @@ def markdown(names: list[str]) -> str:
 
 
 def _print_list(names: list[str]) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    table = Table(
-        Column("preset", no_wrap=True),
-        f"what distinguishes it from {BASE}",
-        "source",
-        title="Presets of the rules",
-        caption="guandan rules NAME shows one in full",
-        show_lines=True,
-    )
+    print(f"Presets of the rules, with what distinguishes each from {BASE} and its source.\n")
+    indent = " " * (max(map(len, names)) + 2)
     for name in names:
-        lines = [PRESETS[name].title]
-        lines += [f"  {key} = {show(value)}" for key, (value, _) in distinguishing(name).items()]
-        table.add_row(name, "\n".join(lines), PRESETS[name].source)
-    Console().print(table)
+        preset = PRESETS[name]
+        differs = [f"{key}={show(value)}" for key, (value, _) in distinguishing(name).items()]
+        print(f"{name:{len(indent)}}{preset.title}")
+        for text in (", ".join(differs), f"source: {preset.source}"):
+            if text:
+                print(_filled(text, indent))
+        print()
+    print("'guandan rules NAME' shows one in full; docs/rules.md has the rules.")
 
 
 def _print_preset(name: str) -> None:
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
     preset, differs = PRESETS[name], distinguishing(name)
-    table = Table(
-        "",
-        Column("option", no_wrap=True),
-        Column("value", overflow="fold"),
-        Column(BASE, overflow="fold"),
-        "meaning (clauses: docs/rules.md)",
-        title=f"{name}: {preset.title}",
-        caption=f"* differs from {BASE}",
-    )
+    print(f"{name}: {preset.title}\n")
+    for text in (f"Source: {preset.source}", *(f"Note: {note}" for note in preset.notes)):
+        print(_filled(text, ""))
+    print(f"\nWith * what differs from {BASE}; the numbers are clauses of docs/rules.md.")
     for options in (RuleSet.preset(name), Conduct.preset(name)):
-        base = type(options).preset(BASE)
+        what = "rules of the game" if isinstance(options, RuleSet) else "conduct of matches"
+        print(f"\n{what}:\n")
         for key, meaning in options.help_of().items():
-            mark, style = ("*", "bold") if key in differs else ("", "")
-            value, usual = show(getattr(options, key)), show(getattr(base, key))
-            table.add_row(mark, key, value, usual, meaning, style=style)
-        table.add_section()
-    console = Console()
-    console.print(table)
-    console.print(Text(f"Source: {preset.source}"))
-    for note in preset.notes:
-        console.print(Text(f"Note: {note}"))
+            value, usual = getattr(options, key), differs.get(key, ("", ""))[1]
+            mark, note = ("*", f"   ({BASE}: {show(usual)})") if key in differs else (" ", "")
+            print(f"{mark} {key} = {show(value)}{note}\n      {meaning}")
+
+
+def _filled(text: str, indent: str) -> str:
+    """Text in lines of a terminal's usual width, cut at spaces only."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,38 @@
+"""The critic: what a deal is worth to the side to act, from everything on the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.networks import Trunk, observation_scale
+from guandan_env import observation
+
+
+class Critic(nn.Module):
+    """The value of a position for the side of the seat to act, from all four hands.
+
+    It sees the seat's observation, what is hidden from it (`observation.encode_full`), and which
+    of `opponents` holds the other side (one-hot, none for the learner itself). For training only.
+    """
+
+    def __init__(self, width: int, blocks: int, opponents: int) -> None:
+        super().__init__()
+        rest = np.ones(observation.FULL_SIZE + opponents, dtype=np.float32)
+        self.trunk = Trunk(np.concatenate([observation_scale(), rest]), width, blocks)
+        self.value = nn.Linear(width, 1)
+        nn.init.zeros_(self.value.weight)
+        nn.init.zeros_(self.value.bias)
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Values `(n,) float32` of int8 inputs `(n, 902 + 432 + opponents)`."""
+        return self.value(self.trunk(seen)).float().squeeze(1)
+
+
+def critic_inputs(
+    seen: np.ndarray, full: np.ndarray, opponent: np.ndarray, opponents: int
+) -> Tensor:
+    """What `Critic` is given: observations, `encode_full`, and opponents `(n,)`, -1 for none."""
+    who = np.arange(opponents) == opponent[:, None]
+    return torch.from_numpy(np.concatenate([seen, full, who.astype(np.int8)], axis=1))
