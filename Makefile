@@ -29,5 +29,5 @@ $(STAMP): pyproject.toml constraints.txt
 	  "guandan needs Python 3.11 or newer, this is " + sys.version.split()[0] + \
 	  "; name another: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[eval,dev]'
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[eval,train,dev]'
 	@touch $@

@@ -172,19 +172,20 @@ def _deal(u: Unseen, keys: NDArray[np.uint64]) -> Bits:
         return np.zeros((0, OTHERS, 2), dtype=np.uint64)
     room = u.sizes - u.known.sum(axis=2, dtype=np.int64)
     most = int(room.sum(axis=1).max(initial=0))
-    # The places in the hands, each with a random number; the places of one seat lie together.
+    # The places in the hands; those of one seat lie together.
     place = np.arange(most)
     ends = np.cumsum(room, axis=1)
     owner = (place >= ends[:, :1]).astype(np.int64) + (place >= ends[:, 1:2])
     free = place < ends[:, 2:]
-    number = randomness.numbers(keys, most) >> np.uint64(1)
     dealt = u.known.astype(np.int64)
     sets = u.allowed * (u.pool > 0)
     for seats in _SETS:
         t = np.flatnonzero((sets == seats).any(axis=1))
         if t.size:
             fits = free[t] & (seats >> owner[t] & 1 == 1)
-            taken = _fill(u.pool[t] * (sets[t] == seats), fits, number[t], owner[t], dealt, t)
+            # New numbers for each set: which places are left depends on those of the set before.
+            number = randomness.numbers(randomness.key(seats, root=keys[t]), most) >> np.uint64(1)
+            taken = _fill(u.pool[t] * (sets[t] == seats), fits, number, owner[t], dealt, t)
             free[t] &= ~taken
     return to_bits(dealt)
 

@@ -1,6 +1,8 @@
-"""`ppo`: plays what a trained policy network likes best."""
+"""`ppo`: plays what a trained policy network likes."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -9,31 +11,92 @@ from numpy.typing import NDArray
 from agents.candidates import inputs_of
 from agents.choosing import best, drawn
 from agents.networks import CandidateNetwork, Tensors
+from agents.registry import AgentError
+from agents.weights import WeightsError, load_network
 from guandan_env import legality
 from guandan_env.decisions import Decisions
+from guandan_env.errors import shown
+
+PRETRAINED = "pretrained"
+_SHIPPED = Path(__file__).parent / "pretrained"
+# Decisions that go through the network together.
+_TOGETHER = 1024
 
 
-class NetPlayer:
-    name = "net"
+def find(target: str, kind: str) -> Path:
+    """The file of weights that the target of a spec means.
 
-    def __init__(self, net: CandidateNetwork, temperature: float = 0.0, bf16=True) -> None:
-        self.net, self.temperature, self.bf16 = net, temperature, bf16
+    `pretrained` is the one that is shipped for `kind`; else a file `….safetensors`, a folder with
+    `policy.safetensors` (a checkpoint), or the folder of a run: its best policy, or, without one,
+    its last.
+    """
+    if target == PRETRAINED:
+        path = _SHIPPED / f"{kind}.safetensors"
+        if not path.is_file():
+            raise WeightsError(f"no {kind} agent is shipped with this version")
+        return path
+    path = Path(target)
+    if path.is_file() or not path.is_dir():
+        return path
+    checkpoints = sorted(path.glob("checkpoint-*"))
+    for folder in (path, path / "best", *reversed(checkpoints)):
+        if (folder / "policy.safetensors").is_file():
+            return folder / "policy.safetensors"
+    raise WeightsError(f"{path} holds no policy.safetensors, no best policy and no checkpoint")
+
+
+class NetworkPlayer:
+    """Plays by the scores of a network.
+
+    temperature: 0 for the best candidate, else candidates are drawn from the softmax of the scores
+    divided by it. half: compute in bfloat16, several times faster on processors that have it.
+    """
+
+    def __init__(
+        self, network: CandidateNetwork, name: str, *, temperature: float = 0.0, half: bool = False
+    ) -> None:
+        self.network, self.name = network, name
+        self.temperature, self.half = temperature, half
 
     def reset(self) -> None:
         """Nothing is remembered."""
 
-    @torch.inference_mode()
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
+        """A legal row for each decision, `(n,)`."""
+        number = legality.count(decisions.packed)
         chosen = legality.select(decisions.packed, np.zeros(len(decisions), dtype=np.int64))
-        free = np.flatnonzero(legality.count(decisions.packed) > 1)
-        if free.size:
-            d = decisions.take(free)
-            x = inputs_of(d)
-            with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-                scores = self.net(Tensors.of_inputs(x)).numpy()
-            if self.temperature:
-                place = drawn(scores / self.temperature, x, d.key)
-            else:
-                place = best(scores, x)
-            chosen[free] = x.rows[x.start + place]
+        free = np.flatnonzero(number > 1)
+        for start in range(0, len(free), _TOGETHER):
+            some = free[start : start + _TOGETHER]
+            chosen[some] = self._choose(decisions.take(some))
         return chosen
+
+    @torch.inference_mode()
+    def _choose(self, decisions: Decisions) -> NDArray[np.integer]:
+        inputs = inputs_of(decisions)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            scores = self.network(Tensors.of_inputs(inputs)).numpy()
+        if self.temperature:
+            place = drawn(scores / self.temperature, inputs, decisions.key)
+        else:
+            place = best(scores, inputs)
+        return inputs.rows[inputs.start + place]
+
+
+class PPO(NetworkPlayer):
+    """A policy trained by `guandan train ppo`.
+
+    path: `pretrained`, a file of weights, or the folder of a checkpoint or a run. sample: draw
+    from the policy instead of playing its best; temperature above 1 flattens it.
+    """
+
+    def __init__(self, path: str, sample: bool = False, temperature: float = 1.0) -> None:
+        if not isinstance(sample, bool):
+            raise AgentError(f"sample is {shown(sample)}; true and false are allowed")
+        if type(temperature) not in (int, float) or not 0.01 <= temperature <= 100:
+            raise AgentError(
+                f"temperature is {shown(temperature)}; a number from 0.01 to 100 is allowed"
+            )
+        network, about = load_network(find(str(path), "ppo"))
+        super().__init__(network, f"ppo:{path}", temperature=temperature if sample else 0.0)
+        self.version = f"ppo-{about.get('moves', 0)}"

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from guandan_env.decisions import Agent
-from guandan_env.errors import GuandanError, nearest
+from guandan_env.errors import GuandanError, nearest, shown
 
 
 class AgentError(GuandanError):
@@ -42,6 +42,7 @@ KINDS: dict[str, Kind] = {
     "random": Kind("agents.random_bot:Random", "any legal action, each as likely as the others"),
     "greedy": Kind("agents.greedy:Greedy", "the yardstick: low cards first, bombs when it must"),
     "planner": Kind("agents.planner:Planner", "plans its hand and plays to the plan"),
+    "ppo": Kind("agents.policy_net:PPO", "a network trained by self-play", "PATH"),
     "search": Kind("agents.search:Search", "plays BASE's choices out in samples", "BASE"),
 }
 
@@ -67,24 +68,26 @@ class Spec:
 def parse(text: str) -> Spec:
     """The parts of a spec; `AgentError` where the text is none."""
     if not isinstance(text, str) or not text.strip():
-        raise AgentError(f"{text!r} is no agent; {_allowed()}")
+        raise AgentError(f"{shown(text)} is no agent; {_allowed()}")
     front, mark, tail = text.partition("?")
     kind, colon, target = front.partition(":")
     if not kind or (colon and not target):
-        raise AgentError(f"{text!r}: an agent is written kind[:target][?key=value&…]; {_allowed()}")
+        raise AgentError(
+            f"{shown(text)}: an agent is written kind[:target][?key=value&…]; {_allowed()}"
+        )
     options = []
     for pair in tail.split("&") if mark else ():
         key, equals, value = pair.partition("=")
         if not key or not equals:
             raise AgentError(
-                f"{text!r}: {pair!r} is no option; after '?' come options key=value with '&' "
-                "between (a question mark that is meant is written %3F)"
+                f"{shown(text)}: {shown(pair)} is no option; after '?' come options key=value with "
+                "'&' between (a question mark that is meant is written %3F)"
             )
         options.append((unquote(key), unquote(value)))
     names = [key for key, _ in options]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise AgentError(f"{text!r}: the option {twice!r} is given twice")
+        raise AgentError(f"{shown(text)}: the option {twice!r} is given twice")
     return Spec(kind, unquote(target), tuple(options))
 
 

@@ -10,7 +10,8 @@ from itertools import combinations
 from eval.crosstable import CrossTable
 from eval.duplicate import Pairs
 from eval.identity import Identity, identify
-from eval.match import Match, Progress
+from eval.match import Match
+from eval.parts import Progress
 from eval.store import Result, Store
 from eval.suites import Suite
 from guandan_env.conduct import Conduct

@@ -19,6 +19,7 @@ from eval.sequential import decided_after
 from eval.statistics import Estimate, paired_mean, paired_rate, sign_flip_p
 from guandan_env.errors import GuandanError
 
+SHOWN_FAULTS = 20
 LOOK = 250  # most pairs between two looks at whether the match is decided
 
 
@@ -62,6 +63,10 @@ class Match:
         if sum(len(part) for part in parts) < 2:  # nothing can be said of a single one
             raise KeyboardInterrupt
         return Pairs.join([part for part in parts if len(part)])
+
+    def is_whole(self, pairs: Pairs) -> bool:
+        """Whether a result is all that was to be played, and not what Ctrl-C left of it."""
+        return len(pairs) >= self.pairs or self._decided([pairs]) is not None
 
     def _decided(self, parts: list[Pairs]) -> int | None:
         """After how many pairs the match is decided, if it is to end then."""
@@ -143,7 +148,9 @@ def by_agent(match: Match, values: NDArray[Any]) -> dict[str, Any]:
 def figures(match: Match, deals: Pairs | None, games: Pairs | None) -> dict[str, Any]:
     """The result as `guandan match --json` prints it, of a's side; None where nothing was played.
 
-    decisions_per_second is of the agents' own time, failures are counts.
+    decisions_per_second is of the agents' own time, failures are counts, faults the first of
+    them. Where a match ended as soon as it was decided, `until_significant` says whether it was,
+    and the p-values are none of a test.
     """
     played = [pairs for pairs in (deals, games) if pairs is not None]
     decisions = np.sum([pairs.decisions for pairs in played], axis=0)
@@ -164,10 +171,32 @@ def figures(match: Match, deals: Pairs | None, games: Pairs | None) -> dict[str,
         "failures": by_agent(match, np.sum([pairs.failures for pairs in played], axis=0)),
         "decisions_per_second": per_second,
         "p_value": p_value(played[0], terms.seed),
+        "game_p_value": None if games is None else p_value(games, terms.seed),
+        "until_significant": None if match.until is None else _sequential(match.until, played[0]),
+        "faults": [
+            {
+                "agent": fault.agent,
+                "table": fault.table,
+                "deal": fault.deal,
+                "seat": fault.seat,
+                "move": fault.move,
+                "cause": fault.wrong.cause.value,
+                "text": fault.wrong.text,
+            }
+            for fault in [fault for pairs in played for fault in pairs.faults][:SHOWN_FAULTS]
+        ],
         "rules": terms.rules.name,
+        "rule_set": terms.rules.to_dict(),
+        "conduct": terms.conduct.to_dict(),
         "seed": terms.seed,
         "level": terms.level,
     }
+
+
+def _sequential(error_rate: float, pairs: Pairs) -> dict[str, Any]:
+    """What the test that may stop a match says of it."""
+    decided = decided_after(pairs.won.mean(axis=1), error_rate) is not None
+    return {"error_rate": error_rate, "decided": decided}
 
 
 _DEAL_KEYS = (

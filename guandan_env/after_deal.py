@@ -1,4 +1,7 @@
-"""What follows a deal at tables of the engine: levels moved, games decided, the next level."""
+"""What follows a deal at tables of the engine: levels moved, games decided, the next level.
+
+And what follows earlier games of a match: how many deals are left.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from numpy.typing import NDArray
 
 from guandan_env import promotion
 from guandan_env.cards import RANKS
+from guandan_env.checks import as_whole, check_within, whole_array
+from guandan_env.errors import GuandanError
 from guandan_env.rules import RuleSet
 from guandan_env.state import State
 
+_MOST_DEALS_USED = 2**30  # state.deals goes on counting from there
 _STANDING = ("steps", "declarer", "attempts", "debt", "last_run", "first_run", "deals")
 
 
@@ -50,3 +56,21 @@ def next_level(s: State, rules: RuleSet, tables: NDArray[np.integer]) -> NDArray
         return np.full(len(tables), RANKS.index(rules.fixed_level))
     level = s.steps[tables, s.declarer[tables]].astype(np.int64) % 13
     return np.where(s.sudden_death[tables], promotion.ACE, level)
+
+
+def check_used(rules: RuleSet, episode: str, deals_used: object, n: int) -> NDArray[np.integer]:
+    """`deals_used`, one number or `(n,)`, as `Engine.start` takes it, else `GuandanError`."""
+    shape = () if as_whole(deals_used) is not None else (n,)
+    used = whole_array(deals_used, "deals_used", shape)
+    check_within(used, "deals_used", 0, _MOST_DEALS_USED)
+    if used.any():
+        if episode != "game" or rules.max_deals is None or rules.limit_scope != "match":
+            raise GuandanError(
+                "deals_used is for games under rules with max_deals and limit_scope='match'"
+            )
+        if rules.at_limit != "sudden_death" and (used >= rules.max_deals).any():
+            raise GuandanError(
+                f"deals_used reaches {used.max()}; after {rules.max_deals} deals these rules "
+                "begin no game any more"
+            )
+    return used

@@ -114,7 +114,7 @@ def check_indices(
         raise GuandanError(f"{what} name {wrong}; {allowed}")
     places = given.astype(np.intp, copy=False)
     # Mostly they go upwards, which is quickly seen.
-    if distinct and not (places[1:] > places[:-1]).all():
+    if distinct and len(places) > 1 and not (places[1:] > places[:-1]).all():
         values, times = np.unique(places, return_counts=True)
         if len(values) < len(places):
             twice = values[np.argmax(times)]

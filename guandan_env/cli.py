@@ -38,6 +38,7 @@ COMMANDS: dict[str, Command] = {
     "dataset": Command(
         "guandan_env.commands.dataset:main", "decisions of recorded deals as arrays"
     ),
+    "train": Command("train.commands.train:main", "learn by self-play: ppo"),
     "equity": Command("eval.commands.equity:main", "what every standing of a game is worth"),
     "rules": Command("guandan_env.commands.rules:main", "the presets: what differs, and sources"),
     "actions": Command("guandan_env.commands.actions:main", "look up rows of the action table"),

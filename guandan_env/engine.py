@@ -18,7 +18,6 @@ from guandan_env.actions import PASS, RESIST
 from guandan_env.cards import RANKS, add, parse_rank, remove
 from guandan_env.checks import (
     MOST_SEED,
-    as_whole,
     check_choice,
     check_flag,
     check_indices,
@@ -37,7 +36,6 @@ from guandan_env.turns import NEXT, NUM_ACTIVE, SIDE_OUT
 
 EPISODES = ("deal", "game")
 PREVIOUS = ("half", "random")  # or None
-_MOST_DEALS_USED = 2**30
 _PLAY = int(Phase.PLAY)  # arrays compare far slower with an IntEnum
 _SEATS = np.arange(4)
 
@@ -73,9 +71,9 @@ class Engine:
     Parameters: `num_tables` (B, 1 to 1,048,576); `rules`, a RuleSet, the name of a preset, or
     None for the preset `default`; `seed`, 0 to 2**63 - 1, from which with the table and the number
     of the deal everything random follows; `episode`, `"deal"` or `"game"`; for deals `level` (a
-    character, or None for the rules' fixed one, else a random one each deal) and `previous`, whether a finishing order
-    precedes it and with it tribute: `"random"`, None, or `"half"` (one deal in two, the default);
-    `tables`, the numbers of the tables in random keys (default 0 … B-1).
+    character, or None for the rules' fixed one, else a random one each deal) and `previous`,
+    whether a finishing order precedes it and with it tribute: `"random"`, None, or `"half"` (one
+    deal in two, the default); `tables`, the numbers of the tables in random keys (default 0 … B-1).
 
     `state` may be read, and set to another `State`, such as one that was saved: the engine has as
     many tables as its state. Indices of tables are arrays of whole numbers from 0 to B-1.
@@ -143,7 +141,7 @@ class Engine:
         sudden death (5.17); where the rules have none, it cannot begin: `GuandanError`.
         """
         tables = self._checked_tables(tables)
-        used = self._checked_used(deals_used, len(tables))
+        used = after_deal.check_used(self.rules, self.episode, deals_used, len(tables))
         s = self.state
         s.clear(tables, _GAME_FIELDS)
         s.over[tables] = False
@@ -177,23 +175,6 @@ class Engine:
 
     def _checked_tables(self, tables: object) -> NDArray[np.intp]:
         return check_indices(tables, "tables", self.num_tables, distinct=True)
-
-    def _checked_used(self, deals_used: NDArray[np.integer] | int, n: int) -> NDArray[np.integer]:
-        rules = self.rules
-        shape = () if as_whole(deals_used) is not None else (n,)
-        used = whole_array(deals_used, "deals_used", shape)
-        check_within(used, "deals_used", 0, _MOST_DEALS_USED)
-        if used.any():
-            if self.episode != "game" or rules.max_deals is None or rules.limit_scope != "match":
-                raise GuandanError(
-                    "deals_used is for games under rules with max_deals and limit_scope='match'"
-                )
-            if rules.at_limit != "sudden_death" and (used >= rules.max_deals).any():
-                raise GuandanError(
-                    f"deals_used reaches {used.max()}; after {rules.max_deals} deals these rules "
-                    "begin no game any more"
-                )
-        return used
 
     def _begin_deal(self, tables: NDArray[np.integer], level: NDArray[np.integer]) -> None:
         """Deal the next deal at some tables at the given level ranks."""

@@ -96,9 +96,10 @@ def key_word(row: int, level: int) -> str:
 
     `PlayError` for an unknown row, and for pass and resist, which have none.
     """
-    if row == JOKER_BOMB:
+    index = check_row(row)
+    if index == JOKER_BOMB:
         return "JOKERS"
-    key = ROWS[check_row(row)].key
+    key = ROWS[index].key
     if key < 0:
         raise PlayError(f"{row_name(row)!r} has no key")
     return rank_name(level if key == LEVEL_KEY else key)

@@ -138,6 +138,8 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
         raise GuandanError(
             f"out is {out.dtype} of shape {out.shape}; int8 of shape ({n}, {SIZE}) is allowed"
         )
+    if not n:
+        return out
     at = np.arange(n)[:, None]
     seats = _TURNED.take(d.seat, axis=0)
     by_seat = 4 * at + seats  # places in arrays (n, 4) laid flat
@@ -247,4 +249,5 @@ def encode_full(
     ):
         at = np.flatnonzero((phase == which) & (chosen >= 0))
         secret[at, (by[at] - seats[at, 0]) % 4, chosen[at]] = 1
-    return np.concatenate([hands.reshape(n, -1).view(np.int8), secret.reshape(n, -1)], axis=1)
+    size = 4 * NUM_KINDS
+    return np.concatenate([hands.reshape(n, size).view(np.int8), secret.reshape(n, size)], axis=1)

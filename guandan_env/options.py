@@ -113,6 +113,11 @@ class Options:
     Raises `RulesError` for a value that is not allowed and for options that exclude each other.
     """
 
+    def __new__(cls, **options: object) -> Self:
+        """Raise `RulesError` for names that are no options; their values are checked later."""
+        cls._require_known(options)
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)

@@ -6,7 +6,7 @@ is (RULES 2 and 3 say which). Suits are chosen rank by rank and combined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
 
@@ -99,12 +99,29 @@ def plays_of_row(
 
     `PlayError` for a number that is no row, or a row that is no play (pass, card, resist).
     """
-    index = check_row(row)
-    if not IS_PLAY[index]:
-        raise PlayError(f"row {index} ({row_name(index)}) is no play of cards")
+    found = plays_of_rows([row], hand, level, flush_straight_as_straight=flush_straight_as_straight)
+    return sorted((play for _, play in found), key=_line)
+
+
+def plays_of_rows(
+    rows: Iterable[int],
+    hand: str | Sequence[str],
+    level: str,
+    *,
+    flush_straight_as_straight: bool = False,
+) -> list[tuple[int, Play]]:
+    """The same for several rows, in no particular order, each play with its row."""
+    indices = [check_row(row) for row in rows]
+    for index in indices:
+        if not IS_PLAY[index]:
+            raise PlayError(f"row {index} ({row_name(index)}) is no play of cards")
     check_flag(flush_straight_as_straight, "flush_straight_as_straight")
     holding = _Holding(hand_counts(hand), parse_rank(level))
-    return sorted(_plays(index, holding, flush_straight_as_straight), key=_line)
+    return [
+        (index, play)
+        for index in indices
+        for play in _plays(index, holding, flush_straight_as_straight)
+    ]
 
 
 class _Holding:

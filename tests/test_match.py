@@ -106,10 +106,15 @@ def test_match_prints_a_table(capsys):
         (["greedy", "random", "--deals", "1"], "2 or more"),
         (["greedy", "random", "--deals", "0"], "nothing to play"),
         (["greedy", "random", "--games", "-2"], "2 or more"),
-        (["greedy", "random", "--seed", "-1"], "0 or more"),
+        (["greedy", "random", "--seed", "-1"], "from 0 to"),
+        (["greedy", "random", "--seed", str(2**63)], "from 0 to"),
+        (["greedy", "random", "--games", "2", "--level", "5"], "single deals"),
+        (["greedy", "random", "--move-time", "0"], "seconds above 0"),
+        (["greedy", "random", "--move-time", "nan"], "seconds above 0"),
+        (["greedy", "random", "--rules", "no_such.yaml"], "'no_such.yaml': No such file"),
         (["greedy", "random", "--workers", "0"], "1 or more"),
         (["greedy", "random", "--level", "1"], "no rank"),
-        (["greedy", "random", "--rules", "univ"], "univ"),
+        (["greedy", "random", "--rules", "universty"], "did you mean 'university'"),
     ],
 )
 def test_match_refuses_bad_input(words, message, capsys):

@@ -1,138 +1,211 @@
-"""Proximal policy optimisation by self-play."""
+"""Proximal policy optimisation by self-play (Schulman et al., 2017).
+
+All four seats play the same policy, or an opponent holds one side. The critic sees all hands and
+says what the deal is worth to the side to act; along the moves of a table its values, seen from
+one side, give advantages by TD(λ), which are then turned to the side that acted. With `bc` the
+policy first learns to choose as a registered agent does, while the critic already learns its part.
+"""
 
 from __future__ import annotations
 
-import json
-import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from agents import make
 from agents.candidates import Inputs
 from agents.choosing import drawn
-from agents.networks import CandidateNetwork, NetworkConfig, Tensors, log_softmax
+from agents.networks import Tensors, log_softmax
 from guandan_env.decisions import Decisions
+from train.config import TrainConfig, number, setting, whole
 from train.critic import Critic, critic_inputs
-from train.rewards import deal_reward
-from train.rollout import Acted, Experience, Opponent, SelfPlay
+from train.learner import Learner
+from train.rollout import Acted, Experience
 
 
 @dataclass(frozen=True)
-class PPOConfig:
-    seed: int = 0
-    tables: int = 512
-    steps: int = 64
-    reward: str = "gain"
-    trace: float = 0.95
-    clip: float = 0.2
-    epochs: int = 2
-    minibatch: int = 4096
-    lr: float = 3e-4
-    critic_lr: float = 6e-4
-    entropy: float = 0.01
-    target_kl: float = 0.03
-    threads: int = 2
-    network: NetworkConfig = field(default_factory=NetworkConfig)
-    critic_width: int = 256
-    critic_blocks: int = 2
-    opponents: tuple = ()
+class PPOConfig(TrainConfig):
+    """Settings of PPO. What has a partner `…_end` moves there in a straight line over the run."""
+
+    trace: float = setting(0.95, number(0, 1))  # λ of TD(λ)
+    clip: float = setting(0.2, number(0.01, 1))
+    epochs: int = setting(2, whole(1, 100))
+    minibatch: int = setting(4096, whole(1, 1 << 20))  # decisions
+    minibatch_end: int = setting(8192, whole(1, 1 << 20))
+    lr: float = setting(2e-4, number(0, 1))
+    lr_end: float = setting(2e-5, number(0, 1))
+    critic_lr: float = setting(6e-4, number(0, 1))
+    critic_lr_end: float = setting(1e-4, number(0, 1))
+    bc_lr: float = setting(1e-3, number(0, 1))  # of the policy while it imitates
+    entropy: float = setting(0.01, number(0, 10))  # what an entropy of 1 nat is worth
+    entropy_end: float = setting(0.003, number(0, 10))
+    target_kl: float = setting(0.02, number(1e-5, 10))  # an update ends when beyond 1.5 times this
+    bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
+    critic_width: int = setting(256, whole(8, 4096))
+    critic_blocks: int = setting(2, whole(0, 32))
 
 
-class Brain:
-    def __init__(self, c: PPOConfig, opponents: int) -> None:
-        torch.manual_seed(c.seed)
-        self.opponents = opponents
-        self.policy = CandidateNetwork(c.network)
-        self.critic = Critic(c.critic_width, c.critic_blocks, opponents)
+class PPO(Learner):
+    """PPO over the candidates of each decision."""
+
+    kind: ClassVar[str] = "ppo"
+    config: PPOConfig
+
+    def __init__(self, config: PPOConfig, folder: Path) -> None:
+        super().__init__(config, folder)
+        self.critic = Critic(config.critic_width, config.critic_blocks, len(config.opponents)).to(
+            self.device
+        )
         self.optimizer = torch.optim.AdamW(
-            [
-                {"params": self.policy.parameters(), "lr": c.lr},
-                {"params": self.critic.parameters(), "lr": c.critic_lr},
-            ],
-            eps=1e-5, weight_decay=0.0, fused=True,
+            [{"params": self.policy.parameters()}, {"params": self.critic.parameters()}],
+            eps=1e-5,
+            weight_decay=0.0,
         )
 
+    def modules(self) -> dict[str, nn.Module]:
+        """The critic."""
+        return {"critic": self.critic}
+
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Of policy and critic together."""
+        return {"adam": self.optimizer}
+
+    # ------------------------------------------------------------------ playing
+
     @torch.inference_mode()
-    def act(self, decisions: Decisions, inputs: Inputs, full, opponent) -> Acted:
-        with torch.autocast("cpu", torch.bfloat16):
-            x = Tensors.of_inputs(inputs)
+    def act(
+        self, decisions: Decisions, inputs: Inputs, full: NDArray[np.int8], opponent: NDArray
+    ) -> Acted:
+        """Draw from the policy; see `rollout.Actor`."""
+        with self.autocast():
+            x = Tensors.of_inputs(inputs, self.device)
             scores = self.policy(x)
-            value = self.critic(critic_inputs(inputs.observation, full, opponent, self.opponents))
-        chosen = drawn(scores.numpy(), inputs, decisions.key)
-        log_p = log_softmax(scores, x.of, len(inputs)).numpy()
-        return Acted(chosen, log_p[inputs.start + chosen], value.numpy())
+        log_p = log_softmax(scores, x.of, len(x)).cpu().numpy()
+        chosen = drawn(log_p, inputs, decisions.key)
+        value = self.values(inputs, full, opponent)
+        return Acted(chosen, log_p[inputs.start + chosen], value)
 
     @torch.inference_mode()
-    def values(self, inputs: Inputs, full, opponent):
-        with torch.autocast("cpu", torch.bfloat16):
-            return self.critic(
-                critic_inputs(inputs.observation, full, opponent, self.opponents)
-            ).numpy()
+    def values(
+        self, inputs: Inputs, full: NDArray[np.int8], opponent: NDArray
+    ) -> NDArray[np.float32]:
+        """The critic's values; see `rollout.Actor`."""
+        seen = critic_inputs(inputs.observation, full, opponent, len(self.config.opponents))
+        with self.autocast():
+            return self.critic(seen.to(self.device)).cpu().numpy()
 
+    # ------------------------------------------------------------------ learning
 
-def minibatches(n: int, size: int, rng: np.random.Generator):
-    order = rng.permutation(n)
-    parts = max(1, round(n / size))
-    return np.array_split(order, parts)
+    def update(self) -> dict[str, float]:
+        """Play some steps at all tables and learn from them."""
+        self.refresh_pool()
+        imitates = self.imitates
+        rates = (
+            (self.config.bc_lr, self.config.critic_lr)
+            if imitates
+            else (self.scheduled("lr"), self.scheduled("critic_lr"))
+        )
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        experience = self.play.collect(
+            self,
+            self.config.steps,
+            teacher=self.teacher if imitates else None,
+            taught=self.config.bc_taught,
+        )
+        told = self._learn(experience, imitates)
+        self.count(experience)
+        paid = experience.reward[experience.ended]
+        return {
+            **told,
+            "charts/learning_rate": rates[0],
+            "charts/deal_reward": float(np.abs(paid).mean()) if paid.size else 0.0,
+            "charts/forced_share": experience.forced / experience.moves,
+            "charts/candidates": len(experience.inputs.rows) / len(experience),
+        }
 
-
-def update(c: PPOConfig, brain: Brain, x: Experience, rng, bc: bool, entropy: float) -> dict:
-    advantage, returns = x.returns(c.trace)
-    scale = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-    seen = critic_inputs(x.inputs.observation, x.full, x.opponent, brain.opponents)
-    sums: dict[str, list[float]] = {}
-    stop = False
-    for epoch in range(c.epochs):
-        for chosen in minibatches(len(x), c.minibatch, rng):
-            inputs = x.inputs.take(chosen)
-            t = Tensors.of_inputs(inputs)
-            with torch.autocast("cpu", torch.bfloat16):
-                scores = brain.policy(t)
-                value = brain.critic(seen[torch.from_numpy(chosen)])
-            log_p = log_softmax(scores, t.of, len(t))
-            p = log_p.exp()
-            ent = -(p * log_p).sum() / len(t)
-            place = x.label[chosen] if bc else x.acted.chosen[chosen]
-            picked = log_p[torch.from_numpy(inputs.start + place)]
-            target = torch.from_numpy(returns[chosen])
-            value_loss = (value - target).square().mean()
-            out = {"entropy": ent.item(), "value_loss": value_loss.item(),
-                   "explained": 1 - value_loss.item() / (returns.var() + 1e-8)}
-            if bc:
-                policy_loss = -picked.mean()
-                top = torch.full((len(t),), -torch.inf).scatter_reduce(0, t.of, log_p.detach(), "amax")
-                out["agree"] = (picked == top).float().mean().item()
+    def _learn(self, experience: Experience, imitates: bool) -> dict[str, float]:
+        """Some epochs over what was played."""
+        advantage, returns = experience.returns(self.config.trace)
+        spread = float(returns.var()) + 1e-8
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        aims = experience.label if imitates else experience.acted.chosen
+        told: dict[str, list[float]] = {}
+        entropy_worth = self.scheduled("entropy")
+        for chosen in self._minibatches(len(experience)):
+            inputs = experience.inputs.take(chosen)
+            x = Tensors.of_inputs(inputs, self.device)
+            seen = critic_inputs(
+                inputs.observation, experience.full[chosen], experience.opponent[chosen],
+                len(self.config.opponents),
+            )  # fmt: skip
+            with self.autocast():
+                scores = self.policy(x)
+                value = self.critic(seen.to(self.device))
+            log_p = log_softmax(scores, x.of, len(x))
+            entropy = -(log_p.exp() * log_p).sum() / len(x)
+            aim = log_p[self._tensor(inputs.start + aims[chosen])]
+            value_loss = (value - self._tensor(returns[chosen])).square().mean()
+            notes = {
+                "losses/entropy": entropy,
+                "losses/value": value_loss,
+                "losses/explained_variance": 1 - value_loss / spread,
+            }
+            if imitates:
+                policy_loss = -aim.mean()
                 loss = policy_loss
+                notes["losses/likelihood"] = aim.exp().mean()
             else:
-                a = torch.from_numpy(scale[chosen])
-                diff = picked - torch.from_numpy(x.acted.log_probability[chosen])
-                ratio = diff.exp()
-                policy_loss = -torch.minimum(
-                    ratio * a, ratio.clamp(1 - c.clip, 1 + c.clip) * a
-                ).mean()
-                kl = (ratio - 1 - diff).mean().item()
-                out["kl"] = kl
-                out["clipped"] = ((ratio - 1).abs() > c.clip).float().mean().item()
-                loss = policy_loss - entropy * ent
-                stop = kl > 1.5 * c.target_kl
-            out["policy_loss"] = policy_loss.item()
+                policy_loss, more = self._clipped(
+                    aim,
+                    self._tensor(experience.acted.log_probability[chosen]),
+                    self._tensor(advantage[chosen]),
+                )
+                notes |= more
+                loss = policy_loss - entropy_worth * entropy
             loss = loss + 0.5 * value_loss
-            if not torch.isfinite(loss):
-                raise FloatingPointError("loss is not finite")
-            brain.optimizer.zero_grad(set_to_none=True)
+            self.check_loss(
+                loss,
+                {"observation": x.observation, "rows": x.rows, "features": x.features, "of": x.of,
+                 "scores": scores, "value": value},
+            )  # fmt: skip
+            self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(brain.policy.parameters(), 0.5)
-            torch.nn.utils.clip_grad_norm_(brain.critic.parameters(), 1.0)
-            brain.optimizer.step()
-            for k, v in out.items():
-                sums.setdefault(k, []).append(v)
-            if stop:
+            nn.utils.clip_grad_norm_(self.policy.parameters(), 0.5)
+            nn.utils.clip_grad_norm_(self.critic.parameters(), 1.0)
+            self.optimizer.step()
+            for name, note in (notes | {"losses/policy": policy_loss}).items():
+                told.setdefault(name, []).append(note.item())
+            if not imitates and told["losses/kl"][-1] > 1.5 * self.config.target_kl:
                 break
-        if stop:
-            break
-    return {k: float(np.mean(v)) for k, v in sums.items()} | {"updates": len(sums["entropy"])}
+        return {name: float(np.mean(values)) for name, values in told.items()} | {
+            "losses/minibatches": float(len(told["losses/policy"]))
+        }
+
+    def _clipped(
+        self, log_p: Tensor, before: Tensor, advantage: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The clipped objective, and how far the policy has moved (estimator k3 of Schulman)."""
+        change = log_p - before
+        ratio = change.exp()
+        clip = self.config.clip
+        kept = torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+        return -kept.mean(), {
+            "losses/kl": (ratio - 1 - change).mean(),
+            "losses/clipped": ((ratio - 1).abs() > clip).float().mean(),
+        }
+
+    def _minibatches(self, n: int) -> Iterator[NDArray[np.int64]]:
+        """Positions of experience, in new order each epoch."""
+        rng = self.rng()
+        parts = max(1, round(n / self.scheduled("minibatch")))
+        for _ in range(self.config.epochs):
+            yield from np.array_split(rng.permutation(n), parts)
+
+    def _tensor(self, values: NDArray) -> Tensor:
+        return torch.from_numpy(values).to(self.device)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from agents.candidates import Inputs, inputs_of
 from guandan_env import legality, observation, randomness
-from guandan_env.actions import PASS
 from guandan_env.decisions import Agent, Decisions
 from guandan_env.engine import Engine
 from guandan_env.rules import RuleSet
+from guandan_env.state import State
 from train.rewards import DealReward
 
 
@@ -104,15 +104,6 @@ class Experience:
 
 
 @dataclass
-class Counts:
-    """What has been played so far."""
-
-    moves: int = 0
-    forced: int = 0
-    deals: int = 0
-
-
-@dataclass
 class Opponent:
     """Who holds the other side at some tables, and how many."""
 
@@ -136,7 +127,8 @@ class SelfPlay:
     opponents: Sequence[Opponent] = ()
 
     def __post_init__(self) -> None:
-        self.engine = Engine(self.tables, self.rules, seed=self.seed)
+        self.engine = Engine(self.tables, self.rules, seed=self.seed, episode=self.reward.episode)
+        self.reward.begins(self.engine, np.arange(self.tables))
         of = [np.full(opponent.tables, i) for i, opponent in enumerate(self.opponents)]
         rest = self.tables - sum(map(len, of))
         self.holder = np.concatenate([np.full(rest, -1), *of]).astype(np.int64)
@@ -186,12 +178,15 @@ class SelfPlay:
                     answer = other.agent.act(engine.decisions(theirs, packed_masks=packed))
                     assert not isinstance(answer, tuple)
                     rows[theirs] = answer
-            result = engine.step(rows, packed_masks=packed)
-            over = np.flatnonzero(result.over)
+            result = engine.step(rows, packed_masks=packed, go_on=False)
+            over = np.flatnonzero(result.deal_over)
             if over.size:
-                reward[step, over] = self.reward(engine, result)[over]
+                reward[step, over] = self.reward.pays(engine, result, over)
                 ended[step, over] = True
-                engine.start(over)
+                last = result.over[over]
+                engine.start(over[last])
+                engine.next_deal(over[~last])
+                self.reward.begins(engine, over)
         columns = list(zip(*parts, strict=True))
         acted = Acted(
             *(np.concatenate([getattr(a, f) for a in columns[3]])
@@ -209,6 +204,11 @@ class SelfPlay:
             moves=moves,
             forced=forced,
         )
+
+    def restore(self, state: State) -> None:
+        """Go on from a state that these tables were in between two calls of `collect`."""
+        self.engine.state = state
+        self.reward.begins(self.engine, np.arange(self.tables))
 
     def _learns(self) -> NDArray[np.bool_]:
         """Whether the learner is to act at each table."""
@@ -234,6 +234,3 @@ def place_of(inputs: Inputs, rows: NDArray[np.integer]) -> NDArray[np.int64]:
     """The place of rows `(n,)` among each decision's own candidates, `(n,)`."""
     at = np.flatnonzero(inputs.rows == rows[inputs.of])
     return at - inputs.start
-
-
-__all__ = ["PASS", "Acted", "Actor", "Counts", "Experience", "Opponent", "SelfPlay", "place_of"]

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-from contextlib import ExitStack
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stdout
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from agents import describe
 from eval.duplicate import Pairs, Terms
-from eval.faults import AgentFaultError
+from eval.faults import AgentFaultError, Fault
 from eval.match import Match, figures, of_games
 from eval.sequential import ALPHA
 from guandan_env.cards import parse_rank
-from guandan_env.conduct import Conduct
+from guandan_env.checks import check_seed
 from guandan_env.errors import GuandanError
 from guandan_env.record_file import RecordWriter
-from guandan_env.rules import RuleSet
+from guandan_env.record_shape import RecordError
+from guandan_env.rules_file import HELP, load_rules
 
 SIGNIFICANT = 0.05
 DEALS = 1000
@@ -32,16 +35,33 @@ def main(argv: list[str]) -> int:
         args.deals = 0 if args.games else DEALS
     match = match_of(args)
     try:
-        deals, games, result = run_match(match, args.games, not args.json, args.record)
+        # What agents print is no result.
+        with redirect_stdout(sys.stderr):
+            deals, games, result = run_match(match, args.games, not args.json, args.record)
     except AgentFaultError as error:
-        with RecordWriter(FAULTS, resume=True) as writer:
-            writer.write(error.fault.record)
-        raise GuandanError(f"{error} (the position is the last record of {FAULTS})") from error
+        raise GuandanError(f"{error} ({_keep([error.fault])})") from error
+    faults = [fault for pairs in (deals, games) if pairs for fault in pairs.faults if fault.record]
+    kept = _keep(faults) if faults else ""
     if args.json:
         print(json.dumps(result, ensure_ascii=False))
     else:
         print_result(result, deals, games)
+        if kept:
+            print(kept[0].upper() + kept[1:] + ".")
     return 0
+
+
+def _keep(faults: Sequence[Fault]) -> str:
+    """Append the positions of faults to the file of faults; says where they are, or why not."""
+    try:
+        with RecordWriter(FAULTS, resume=True) as writer:
+            for fault in faults:
+                writer.write(fault.record)
+    except RecordError as error:
+        return f"the positions could not be kept: {error}"
+    if len(faults) == 1:
+        return f"the position is the last record of {FAULTS}"
+    return f"the positions are the last {len(faults)} records of {FAULTS}"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--games", type=int, default=0, help="whole games, each played twice")
     parser.add_argument("--seed", type=int, default=0, help="of the deals (default 0)")
-    parser.add_argument("--rules", default="default", help="a preset; `guandan rules` lists them")
+    parser.add_argument("--rules", default="default", metavar="RULES", help=HELP)
     parser.add_argument("--level", help="play this level, 2…A (default: a random one each deal)")
     parser.add_argument("--workers", type=int, default=1, help="processes to play in (default 1)")
     parser.add_argument(
@@ -73,8 +93,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--illegal-play",
         choices=("error", "pass", "forfeit"),
-        default="error",
-        help="what the fault of an agent leads to (default: the match stops)",
+        help="what the fault of an agent leads to (default: what the rules' conduct says; error, "
+        "which stops the match, where it says nothing)",
+    )
+    parser.add_argument(
+        "--move-time",
+        type=float,
+        metavar="SECONDS",
+        help="time for a decision; agents of your own then run in processes of their own, which "
+        "are ended when they take longer (default: what the rules' conduct says; most say nothing)",
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write every deal to a file")
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
@@ -88,17 +115,20 @@ def match_of(args: argparse.Namespace) -> Match:
             raise GuandanError(f"--{name} is {getattr(args, name)}; 2 or more are allowed, or 0")
     if not args.deals and not args.games:
         raise GuandanError("--deals and --games are both 0; there is nothing to play")
-    if args.seed < 0:
-        raise GuandanError(f"--seed is {args.seed}; 0 or more is allowed")
+    check_seed(args.seed)
     if args.level is not None:
         parse_rank(args.level)
-    conduct = Conduct.preset(args.rules).replace(illegal_play=args.illegal_play)
+        if not args.deals:
+            raise GuandanError("--level is the level of single deals, and --games alone plays none")
+    rules, conduct = load_rules(args.rules)
+    said = {"illegal_play": args.illegal_play, "move_time": args.move_time}
+    conduct = conduct.replace(**{name: value for name, value in said.items() if value is not None})
     return Match(
         a=args.a,
         b=args.b,
         pairs=args.deals,
         terms=Terms(
-            rules=RuleSet.preset(args.rules),
+            rules=rules,
             seed=args.seed,
             level=args.level,
             conduct=conduct,
@@ -113,7 +143,10 @@ def match_of(args: argparse.Namespace) -> Match:
 def run_match(
     match: Match, games: int = 0, show_progress: bool = False, record: Path | None = None
 ) -> tuple[Pairs | None, Pairs | None, dict[str, Any]]:
-    """Play the deals of a match, then `games` whole games: both, and what `--json` prints."""
+    """Play the deals of a match, then `games` whole games: both, and what `--json` prints.
+
+    Ctrl-C ends it with what is known by then; `KeyboardInterrupt` if that is nothing.
+    """
     with ExitStack() as stack:
         writer = stack.enter_context(RecordWriter(record)) if record is not None else None
 
@@ -123,8 +156,13 @@ def run_match(
                     writer.write(record)
 
         deals = _played(match, "deals", show_progress, write) if match.pairs else None
-        whole = of_games(match, games)
-        played_games = _played(whole, "games", show_progress, write) if games else None
+        played_games = None
+        if games and (deals is None or match.is_whole(deals)):
+            try:
+                played_games = _played(of_games(match, games), "games", show_progress, write)
+            except KeyboardInterrupt:
+                if deals is None:
+                    raise
     return deals, played_games, figures(match, deals, played_games)
 
 
@@ -145,6 +183,18 @@ def _played(match: Match, what: str, show_progress: bool, write: Any) -> Pairs:
         return match.play(
             lambda done, rate: bar.update(task, completed=done, rate=f"{rate:.1%} won"), write
         )
+
+
+def verdict(result: dict[str, Any]) -> str:
+    """Whether the difference is more than luck, in words."""
+    if (test := result["until_significant"]) is not None:
+        rate = f"error rate {test['error_rate']:.0%}"
+        if test["decided"]:
+            return f"The difference is significant (sequential test, {rate})."
+        return f"The difference is not significant so far (sequential test, {rate})."
+    p = result["p_value"]
+    word = "significant" if p < SIGNIFICANT else "not significant"
+    return f"The difference is {word} (paired permutation test, p = {p:.2g})."
 
 
 def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | None) -> None:
@@ -180,12 +230,10 @@ def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | Non
         table.add_row("first at seats 0 1 2 3", shares, "")
     console = Console()
     console.print(table)
-    p = result["p_value"]
-    verdict = "significant" if p < SIGNIFICANT else "not significant"
-    console.print(Text(f"The difference is {verdict} (paired permutation test, p = {p:.2g})."))
+    console.print(Text(verdict(result)))
     speeds = ", ".join(f"{n} {v:,.0f}" for n, v in result["decisions_per_second"].items())
     console.print(Text(f"Decisions a second: {speeds}."))
     faults = [fault for pairs in (deals, games) if pairs for fault in pairs.faults]
     if faults:
-        counts = ", ".join(f"{name} {count}" for name, count in result["failures"].items())
-        console.print(Text(f"Failures: {counts}. The first: {faults[0]}", style="bold red"))
+        counts = ", ".join(f"{name} {count:,}" for name, count in result["failures"].items())
+        console.print(Text(f"Failures: {counts}. The first: {faults[0]}.", style="bold red"))

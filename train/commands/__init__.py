@@ -1,0 +1,1 @@
+"""Subcommands of `guandan` that need the learners."""

@@ -1,0 +1,194 @@
+"""Settings of a training run: a dataclass a learner, read strictly from YAML and `--set`.
+
+Every field says with `setting()` what it may be. Anything else is refused before a run begins: an
+unknown key with the nearest one, a value of another type or out of range with what is allowed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from agents.networks import NetworkConfig
+from guandan_env.errors import GuandanError, nearest, one_line, shown
+from guandan_env.rules import RuleSet
+
+Check = Callable[[object], Any]
+C = TypeVar("C", bound="TrainConfig")
+
+
+class ConfigError(GuandanError):
+    """A setting that does not exist or is not allowed; the message says what is."""
+
+
+def setting(default: Any, check: Check) -> Any:
+    """A field with a default and the check that gives its value, or raises `ValueError`."""
+    if isinstance(default, (dict, list)):
+        return field(default_factory=lambda: default.copy(), metadata={"check": check})
+    return field(default=default, metadata={"check": check})
+
+
+def whole(low: int, high: int) -> Check:
+    """A whole number in a range."""
+
+    def check(value: object) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"a whole number from {low:,} to {high:,}")
+        return value
+
+    return check
+
+
+def number(low: float, high: float) -> Check:
+    """A number in a range."""
+
+    def check(value: object) -> float:
+        if type(value) not in (int, float) or not low <= value <= high:
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return float(value)
+
+    return check
+
+
+def choice(*allowed: str) -> Check:
+    """One of some words."""
+
+    def check(value: object) -> str:
+        if value not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)}{nearest(value, allowed)}")
+        return str(value)
+
+    return check
+
+
+def flag(value: object) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def text(value: object) -> str:
+    """Any text."""
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    return value
+
+
+def words(value: object) -> list[str]:
+    """A list of texts."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError("a list of texts")
+    return value
+
+
+def shares(value: object) -> dict[str, float]:
+    """Parts of a whole by name, together at most 0.9."""
+    allowed = "a mapping from agents (or 'pool') to parts from 0 to 0.9, together at most 0.9"
+    if not isinstance(value, dict):
+        raise ValueError(allowed)
+    part = number(0, 0.9)
+    try:
+        checked = {text(name): part(share) for name, share in value.items()}
+    except ValueError as error:
+        raise ValueError(allowed) from error
+    if sum(checked.values()) > 0.9 + 1e-9:
+        raise ValueError(allowed)
+    return checked
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What every learner has. `moves` are moves of the environment, forced ones included."""
+
+    seed: int = setting(0, whole(0, 2**31 - 1))
+    rules: str = setting("default", text)
+    moves: int = setting(100_000_000, whole(1, 10**12))  # of the whole run
+    minutes: float = setting(0.0, number(0, 1e6))  # if not 0, the run ends after so many, too
+    threads: int = setting(0, whole(0, 256))  # of torch; 0 for one a core
+    # Playing.
+    tables: int = setting(512, whole(1, 1 << 16))
+    steps: int = setting(96, whole(1, 1 << 14))  # moves at each table between two updates
+    reward: str = setting("gain", choice("gain", "win", "equity"))
+    equity: str = setting("", text)  # for reward equity: a file of `guandan equity`
+    opponents: dict[str, float] = setting({}, shares)  # who holds one side at which part of tables
+    # Imitation first.
+    bc: str = setting("", text)  # the agent that is imitated; empty for none
+    bc_moves: int = setting(1_500_000, whole(1, 10**12))
+    # The network.
+    width: int = setting(384, whole(8, 4096))
+    blocks: int = setting(2, whole(0, 32))
+    candidate_width: int = setting(96, whole(8, 1024))
+    row_width: int = setting(32, whole(1, 512))
+    # The past selves that `opponents: {pool: …}` plays against.
+    pool_size: int = setting(6, whole(1, 64))
+    pool_every: int = setting(100, whole(1, 10**6))  # updates between two that are kept
+    # Looking on.
+    eval_every: int = setting(50, whole(1, 10**6))  # updates between two evaluations
+    eval_deals: int = setting(400, whole(2, 10**6))  # each played twice
+    eval_against: list[str] = setting(["greedy", "planner"], words)
+    checkpoint_minutes: float = setting(5.0, number(0, 1e4))  # 0: after every update
+
+    @property
+    def network(self) -> NetworkConfig:
+        """The sizes of the network."""
+        return NetworkConfig(self.width, self.blocks, self.candidate_width, self.row_width)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every setting by name."""
+        return dataclasses.asdict(self)
+
+
+def from_mapping(kind: type[C], values: Mapping[Any, Any], where: str) -> C:
+    """The settings of a learner from a mapping; `ConfigError` names what is wrong with it.
+
+    `where` says in messages where the values come from.
+    """
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    checked = {}
+    for key, value in values.items():
+        if key not in fields:
+            raise ConfigError(
+                f"{where}: unknown setting {shown(key)}{nearest(key, fields)}; "
+                f"allowed: {', '.join(fields)}"
+            )
+        try:
+            checked[key] = fields[key].metadata["check"](value)
+        except ValueError as error:
+            raise ConfigError(f"{where}: {key} is {shown(value)}; allowed is {error}") from None
+    config = kind(**checked)
+    RuleSet.preset(config.rules)
+    return config
+
+
+def load(kind: type[C], path: Path | None, settings: Sequence[str]) -> C:
+    """The settings of a learner from a YAML file, changed by texts `key=value`.
+
+    The value of such a text is read as YAML is.
+    """
+    values: dict[Any, Any] = {}
+    if path is not None:
+        try:
+            given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"{path} cannot be read: {one_line(error)}") from error
+        if not isinstance(given, dict):
+            raise ConfigError(f"{path} holds {shown(given)}; a mapping of settings is allowed")
+        values.update(given)
+    where = "the settings" if path is None else str(path)
+    from_mapping(kind, values, where)
+    for item in settings:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {item!r}: settings are written key=value")
+        try:
+            values[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--set {item!r}: {one_line(error)}") from error
+        from_mapping(kind, {key: values[key]}, "--set")
+    return from_mapping(kind, values, where)

@@ -1,0 +1,217 @@
+"""What all learners share: tables, a network, past selves, counters, and how they are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents import make
+from agents.networks import CandidateNetwork
+from agents.weights import WeightsError, fill, save_tensors
+from guandan_env.decisions import Agent
+from guandan_env.errors import GuandanError
+from guandan_env.rules import RuleSet
+from guandan_env.state import State
+from train import pool
+from train.checkpoint import Checkpoint
+from train.config import ConfigError, TrainConfig
+from train.pool import Pool
+from train.rewards import deal_reward
+from train.rollout import Experience, Opponent, SelfPlay
+
+
+class LossError(GuandanError):
+    """A loss is no number any more; the message says where the batch is."""
+
+
+class Learner:
+    """A network that learns from play; subclasses say how, in `update`.
+
+    Everything random of update u follows from (seed, u) and the tables, so a learner restored from
+    a checkpoint goes on as if it had never stopped. Attributes: `config`; `folder`, of the run;
+    `policy`; `play`; `pool`, None unless it is among the opponents; `updates`, `moves`, `forced`,
+    `decisions`, `deals`, `seconds`: what has been done so far.
+    """
+
+    kind: ClassVar[str] = ""
+    COUNTERS: ClassVar[tuple[str, ...]] = ("updates", "moves", "forced", "decisions", "deals")
+
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        self.config, self.folder = config, folder
+        torch.manual_seed(config.seed)
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.half = self.device.type == "cuda" or half_is_fast()
+        self.policy = CandidateNetwork(config.network).to(self.device)
+        self.pool: Pool | None = None
+        opponents = [
+            Opponent(name, self._opponent(name), round(share * config.tables))
+            for name, share in config.opponents.items()
+        ]
+        equity = Path(config.equity) if config.equity else None
+        self.play = SelfPlay(
+            config.tables,
+            config.seed,
+            deal_reward(config.reward, config.tables, equity),
+            RuleSet.preset(config.rules),
+            opponents,
+        )
+        self.teacher = make(config.bc) if config.bc else None
+        self.updates = self.moves = self.forced = self.decisions = self.deals = 0
+        self.seconds = 0.0
+
+    def _opponent(self, name: str) -> Agent:
+        if name != pool.NAME:
+            return make(name)
+        self.pool = Pool(self.folder / "pool", self.config.pool_size, self.half)
+        return self.pool
+
+    # ------------------------------------------------------------------ learning
+
+    def update(self) -> dict[str, float]:
+        """One round of play and learning; what there is to tell of it, by TensorBoard's names."""
+        raise NotImplementedError
+
+    @property
+    def done(self) -> float:
+        """The part of the run that is over, 0 … 1."""
+        config = self.config
+        by_time = self.seconds / 60 / config.minutes if config.minutes else 0.0
+        return min(1.0, max(self.moves / config.moves, by_time))
+
+    @property
+    def imitates(self) -> bool:
+        """Whether the learner still learns by imitation."""
+        return self.teacher is not None and self.moves < self.config.bc_moves
+
+    def rng(self, purpose: int = 0) -> np.random.Generator:
+        """A generator of this update."""
+        return np.random.default_rng([self.config.seed, self.updates, purpose])
+
+    def scheduled(self, name: str) -> float:
+        """Setting `name` on its way to `name_end`, along the run after imitation."""
+        config: Any = self.config
+        begun = min(config.bc_moves / config.moves, 1.0) if self.teacher is not None else 0.0
+        way = max(0.0, self.done - begun) / max(1e-9, 1 - begun)
+        start, end = getattr(config, name), getattr(config, name + "_end")
+        return start + (end - start) * way
+
+    def refresh_pool(self) -> None:
+        """Keep the present self if it is time, and draw who of the past ones plays next."""
+        if self.pool is None:
+            return
+        if self.teacher is not None and not self.imitates and self.pool.members == [0]:
+            self.pool.members = []  # what was there before imitation is no opponent
+        due = self.updates % self.config.pool_every == 0 and not self.imitates
+        if not self.pool.members or due:
+            self.pool.add(self.updates, self.policy)
+        self.pool.shuffle(self.rng(1))
+
+    def count(self, experience: Experience) -> None:
+        """Note what was played."""
+        self.updates += 1
+        self.moves += experience.moves
+        self.forced += experience.forced
+        self.decisions += len(experience)
+        self.deals += int(experience.ended.sum())
+
+    def autocast(self) -> torch.autocast:
+        """Half precision where it is fast."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
+
+    def check_loss(self, loss: Tensor, batch: Mapping[str, Tensor]) -> None:
+        """`LossError` if a loss is not finite, the batch saved for inspection."""
+        if not torch.isfinite(loss):
+            path = self.folder / "failed-batch.safetensors"
+            save_tensors(path, {name: tensor.float() for name, tensor in batch.items()})
+            raise LossError(
+                f"the loss of update {self.updates} is {loss.item()}; its batch is in {path}, and "
+                "the last checkpoint is as it was"
+            )
+
+    # ------------------------------------------------------------------ saving
+
+    def modules(self) -> dict[str, nn.Module]:
+        """Networks beside the policy, by name."""
+        return {}
+
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Optimisers, by name."""
+        return {}
+
+    def checkpoint(self) -> Checkpoint:
+        """All that is needed to go on."""
+        tensors = {"tables": torch.frombuffer(bytearray(self.play.engine.state.to_bytes()),
+                                              dtype=torch.uint8)}  # fmt: skip
+        for name, module in self.modules().items():
+            tensors |= {f"{name}.{key}": value for key, value in module.state_dict().items()}
+        for name, optimizer in self.optimizers().items():
+            tensors |= _of_optimizer(name, optimizer)
+        counters: dict[str, Any] = {name: getattr(self, name) for name in self.COUNTERS}
+        counters["seconds"] = round(self.seconds, 3)
+        counters["pool"] = self.pool.members if self.pool is not None else []
+        return Checkpoint(self.kind, self.policy, tensors, counters, self.config.as_dict())
+
+    def restore(self, checkpoint: Checkpoint, where: str) -> None:
+        """Go on from a checkpoint; `WeightsError` or `StateError` if it does not fit."""
+        fill(self.policy, checkpoint.policy.state_dict(), where)
+        tensors = dict(checkpoint.tensors)
+        try:
+            state = State.from_bytes(tensors.pop("tables").numpy().tobytes())
+            for name, module in self.modules().items():
+                fill(module, _taken(tensors, name + "."), f"{where}: {name}")
+            for name, optimizer in self.optimizers().items():
+                _to_optimizer(optimizer, _taken(tensors, f"optimizer.{name}."), where)
+            for name in self.COUNTERS:
+                setattr(self, name, int(checkpoint.counters[name]))
+            self.seconds = float(checkpoint.counters["seconds"])
+            members = [int(number) for number in checkpoint.counters["pool"]]
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, GuandanError):
+                raise
+            raise WeightsError(f"{where} lacks {error}, or it is damaged") from error
+        if len(state) != self.config.tables:
+            raise ConfigError(f"{where} has {len(state)} tables, the settings {self.config.tables}")
+        self.play.restore(state)
+        if self.pool is not None:
+            self.pool.restore(members)
+
+
+def half_is_fast() -> bool:
+    """Whether this processor multiplies bfloat16 matrices faster than float32 ones."""
+    known = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return bool(known is not None and known())
+
+
+def _of_optimizer(name: str, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state = optimizer.state_dict()["state"]
+    return {
+        f"optimizer.{name}.{index}.{key}": value
+        for index, values in state.items()
+        for key, value in values.items()
+    }
+
+
+def _to_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], where: str) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        index, _, key = name.partition(".")
+        state.setdefault(int(index), {})[key] = tensor
+    whole = optimizer.state_dict()
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for index, values in state.items():
+        for key, tensor in values.items():
+            if index >= len(parameters) or (
+                key != "step" and tensor.shape != parameters[index].shape
+            ):
+                raise WeightsError(f"{where}: the optimiser's {key} {index} fits no parameter")
+    optimizer.load_state_dict({**whole, "state": state})
+
+
+def _taken(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    names = [name for name in tensors if name.startswith(prefix)]
+    return {name.removeprefix(prefix): tensors.pop(name) for name in names}

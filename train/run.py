@@ -1,0 +1,129 @@
+"""A training run: rounds of a learner, evaluations, logs and checkpoints in one folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from agents import make
+from agents.policy_net import NetworkPlayer
+from agents.weights import WeightsError, load_network, save_network
+from guandan_env.decisions import Agent
+from guandan_env.errors import GuandanError, StateError
+from guandan_env.rules import RuleSet
+from train import checkpoint
+from train.evaluation import Score, score
+from train.learner import Learner
+from train.log import Log
+
+LAST_BEST = "best"
+Told = Callable[[Learner, dict[str, float]], None]
+
+
+class Run:
+    """Trains a learner in its folder until it is done.
+
+    resume: go on from the last checkpoint that can be read. said: is told in words what happens.
+    """
+
+    def __init__(self, learner: Learner, resume: bool, said: Callable[[str], None]) -> None:
+        self.learner, self.said = learner, said
+        config = learner.config
+        self.folder = learner.folder
+        self._best = self.folder / LAST_BEST / "policy.safetensors"
+        # What is wrong with a name is said before anything is trained.
+        self._others = {name: make(name) for name in config.eval_against}
+        torch.set_num_threads(config.threads or torch.get_num_threads())
+        if resume:
+            self._resume()
+        elif checkpoint.saved(self.folder):
+            raise GuandanError(
+                f"{self.folder} holds a run already; --resume goes on with it, --out takes another"
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def _resume(self) -> None:
+        reasons = []
+        for path in reversed(checkpoint.saved(self.folder)):
+            try:
+                self.learner.restore(checkpoint.load(path, self.learner.kind), str(path))
+            except (WeightsError, StateError) as error:
+                reasons.append(str(error))
+                self.said(f"passed over: {error}")
+                continue
+            self.said(f"going on from {path.name}: {self.learner.moves:,} moves")
+            return
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        raise GuandanError(f"{self.folder} holds no checkpoint to go on from{why}")
+
+    def train(self, told: Told) -> None:
+        """Train to the end; `told` is shown each update's figures. Ctrl-C saves and ends it."""
+        learner = self.learner
+        saved = time.monotonic()
+        with Log(self.folder, learner) as log:
+            try:
+                while learner.done < 1:
+                    begun = time.monotonic()
+                    moves = learner.moves
+                    figures = learner.update()
+                    took = time.monotonic() - begun
+                    learner.seconds += took
+                    figures["charts/SPS"] = (learner.moves - moves) / took
+                    log.figures(figures)
+                    told(learner, figures)
+                    if learner.updates % learner.config.eval_every == 0:
+                        self._evaluate(log)
+                    if time.monotonic() - saved >= 60 * learner.config.checkpoint_minutes:
+                        self.save()
+                        saved = time.monotonic()
+                self._evaluate(log)
+            finally:
+                # A loss that went wrong must not replace a good checkpoint by a bad one.
+                if self._is_sound():
+                    self.save()
+
+    def save(self) -> None:
+        """Write a checkpoint; where the disk does not take it, say so and go on."""
+        learner = self.learner
+        try:
+            checkpoint.save(self.folder, learner.updates, learner.checkpoint())
+        except WeightsError as error:
+            self.said(f"{error}; the run goes on, the older checkpoint stays")
+            return
+        if learner.pool is not None:
+            kept = [checkpoint.pool_of(path) for path in checkpoint.saved(self.folder)]
+            learner.pool.drop_others(set().union(*kept))
+
+    def _is_sound(self) -> bool:
+        return all(bool(torch.isfinite(p).all()) for p in self.learner.policy.parameters())
+
+    def _evaluate(self, log: Log) -> None:
+        """Play against the agents of the settings and the last best, and keep the better one."""
+        learner = self.learner
+        begun = time.monotonic()
+        player = NetworkPlayer(learner.policy, learner.kind, half=learner.half)
+        for name, agent in self._others.items():
+            log.score(name, self._score(player, agent))
+        better = True
+        if self._best.is_file():
+            network, _ = load_network(self._best)
+            best = NetworkPlayer(network, LAST_BEST, half=learner.half)
+            result = self._score(player, best)
+            log.score(LAST_BEST, result)
+            better = result.won >= 0.5
+        if better:
+            self._best.parent.mkdir(exist_ok=True)
+            counters = {name: getattr(learner, name) for name in learner.COUNTERS}
+            about = {"kind": learner.kind, **counters, "config": learner.config.as_dict()}
+            save_network(self._best, learner.policy, about)
+        log.deals(player)
+        self.said(log.last_scores())
+        log.evaluation_seconds(time.monotonic() - begun)
+
+    def _score(self, player: Agent, against: Agent) -> Score:
+        config = self.learner.config
+        rules = RuleSet.preset(config.rules)
+        return score(player, against, config.eval_deals, rules, self.learner.updates)
