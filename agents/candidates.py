@@ -15,14 +15,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.card_count import Count, count_cards, hand_columns
+from agents.card_count import count_cards, hand_columns
 from agents.hand_plan import ROW_WORDS, WILD, HandPlanner, Ints, bombs_of, of_size, to_words
 from agents.planner_weights import WEIGHTS
 from agents.play_features import STRONG, WEAK, columns, number_of, stand_and_control
-from guandan_env import actions as table
 from guandan_env import legality, observation
 from guandan_env.actions import FIRST_CARD, IS_BOMB, NUM_ACTIONS, PASS, ROW_SIZE, STRENGTH
-from guandan_env.cards import NUM_KINDS, NUM_RANKS
+from guandan_env.cards import NUM_KINDS
 from guandan_env.decisions import Decisions
 from guandan_env.state import Phase
 
@@ -126,18 +125,18 @@ def inputs_of(decisions: Decisions) -> Inputs:
     start = np.cumsum(number) - number
     playing = decisions.phase == Phase.PLAY
     if playing.all():
-        for at in range(0, n, _TOGETHER):
-            some = slice(at, min(at + _TOGETHER, n))
-            first, last = start[at], start[some.stop - 1] + number[some.stop - 1]
-            part = decisions if n <= _TOGETHER else decisions.take(np.arange(at, some.stop))
-            features[first:last] = _play_features(part, of[first:last] - at, rows[first:last])
+        for begin in range(0, n, _TOGETHER):
+            some = np.arange(begin, min(begin + _TOGETHER, n))
+            mine = slice(start[begin], start[some[-1]] + number[some[-1]])
+            part = decisions if n <= _TOGETHER else decisions.take(some)
+            features[mine] = _play_features(part, of[mine] - begin, rows[mine])
     else:
         for chosen, function in ((playing, _play_features), (~playing, _tribute_features)):
             at = np.flatnonzero(chosen)
             if at.size:
-                mine = chosen[of]
+                theirs = chosen[of]
                 place = np.cumsum(chosen) - 1
-                features[mine] = function(decisions.take(at), place[of[mine]], rows[mine])
+                features[theirs] = function(decisions.take(at), place[of[theirs]], rows[theirs])
     return Inputs(observation.encode(decisions), number, rows.astype(np.int16), features)
 
 
@@ -216,17 +215,12 @@ def _play_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
     return out
 
 
-_SIGN = {Phase.CHOOSE: 1, Phase.PAY: -1, Phase.RETURN: -1}
-
-
 def _tribute_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
     """Features `(m, 32)` of rows in the phases of tribute: only the hand that stays is known."""
     hands = d.hand[of]
-    sign = np.zeros(len(Phase), dtype=np.int64)
-    for phase, value in _SIGN.items():
-        sign[phase] = value
     card = np.flatnonzero((rows >= FIRST_CARD) & (rows < FIRST_CARD + NUM_KINDS))
-    hands[card, rows[card] - FIRST_CARD] += sign[d.phase[of[card]]].astype(np.uint8)
+    taken = np.where(d.phase[of[card]] == Phase.CHOOSE, 1, -1)
+    hands[card, rows[card] - FIRST_CARD] += taken.astype(np.uint8)  # -1 wraps to what it should
     level = d.level.astype(np.int64)[of]
     count = count_cards(d, _PLANNER.weights)
     plans = _PLANNER.plans(*hand_columns(hands, level), level, count.control[of])

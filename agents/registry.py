@@ -100,10 +100,13 @@ def make(spec: str | Spec) -> Agent:
     _check_options(parsed, factory, set(options), len(target))
     try:
         agent = factory(*target, **options)
+        name = getattr(agent, "name", "")
     except GuandanError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AgentError(f"agent '{parsed}' cannot be made: {_why(error)}") from error
+    if not isinstance(name, str):
+        raise AgentError(f"agent '{parsed}': its name is {shown(name)}; a string is allowed")
     if not isinstance(agent, Agent):
         lacks = [member for member in ("name", "reset", "act") if not hasattr(agent, member)]
         raise AgentError(f"agent '{parsed}' lacks {', '.join(lacks)}: an agent has all three")
@@ -165,7 +168,7 @@ def _import_from_here(spec: Spec) -> object:
             f"unknown agent {str(spec)!r}{nearest(spec.kind, KINDS)}; {_allowed()}; "
             f"there is no module {spec.kind!r} in {here}"
         ) from error
-    except Exception as error:  # whatever the user's module raises
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
         raise AgentError(f"agent '{spec}' cannot be imported: {_why(error)}") from error
 
 
@@ -204,7 +207,7 @@ def _escape(text: str) -> str:
     return text
 
 
-def _why(error: Exception) -> str:
+def _why(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 

@@ -10,23 +10,43 @@ from numpy.typing import NDArray
 from agents.answers import require
 from agents.hidden_hands import draw, unseen
 from agents.planner import Planner
-from agents.registry import AgentError, make
+from agents.registry import AgentError, make, parse
 from agents.search_candidates import Tries, tries
 from agents.search_rollouts import play_out, states, world_keys
 from guandan_env import legality
+from guandan_env.checks import as_whole
 from guandan_env.decisions import Decisions
 from guandan_env.errors import shown
 from guandan_env.state import Phase
 
-ROLLOUTS = 192
-_FIRST_ROUND = 8  # worlds; every round after the second has as many as all before
-_DROP = 1.5  # standard errors behind the best
-_PRIOR = 1.0  # of the variance of a difference, in levels squared, as from so many worlds:
-_PRIOR_WORLDS = 4
+ROLLOUTS = 256
+MOST_ROLLOUTS = 100_000
+FIRST_ROUND = 8  # worlds; later rounds have as many as all before them
+# What a paired difference of levels is taken to vary before much of it has been seen.
+_PRIOR_VARIANCE, _PRIOR_WORLDS = 1.0, 4
 
 
 class Search:
-    """docstring"""
+    """Plays the choices of a base agent out to the end of the deal, and takes the best.
+
+    1. *Choices.* The base agent's play, and those that `planner` scores not more than `gap` below
+       its best: `candidates` at most. Where that is one play, and in tribute, the base decides; so
+       it does while all seats together hold more than `cards` cards, because hands drawn then are
+       too unlike the true ones.
+    2. *Worlds.* Hands of the other seats are drawn that agree with all that is certain
+       (`hidden_hands`); the same for all choices of a decision.
+    3. *Rollouts.* Each choice is made in each world, and all four seats go on by the policy
+       `rollout` until the deal is over. The value is the level gain of the own side.
+    4. *Race.* Rounds of worlds; after each, choices that are `drop` standard errors of the paired
+       difference behind the best are out. It ends with one choice left, or with the budget.
+    5. *Choice.* The best mean, if it is more than `margin` standard errors above the base agent's
+       choice; else that.
+
+    All decisions of a batch are searched together. With `rollouts`, how many a decision may cost,
+    the answer depends on the decision and its random key alone, if the base's and the policy's
+    do. With `milliseconds`, the time that a searched decision may take (a mean over the batch; a
+    first round is always played), it depends on the machine.
+    """
 
     version = "search-v1"
 
@@ -36,120 +56,158 @@ class Search:
         *,
         rollouts: int | None = None,
         milliseconds: float | None = None,
-        rollout: str = "greedy",
-        candidates: int = 6,
+        rollout: str | None = None,
+        candidates: int = 4,
         gap: float = 3.0,
-        margin: float = 1.0,
-        drop: float = _DROP,
+        cards: int = 60,
+        margin: float = 0.5,
+        drop: float = 2.0,
     ) -> None:
-        self.base, self.policy = make(base), make(rollout)
+        """`base`: the spec of the base agent. `rollout`: that of the policy; None for `greedy`
+        where the base is `greedy`, else `planner`. `AgentError` for values out of range.
+        """
+        if rollouts is not None and milliseconds is not None:
+            raise AgentError("rollouts and milliseconds are both given; a search has one budget")
+        if milliseconds is None:
+            rollouts = _whole(ROLLOUTS if rollouts is None else rollouts, "rollouts", MOST_ROLLOUTS)
+        self.rollouts = rollouts
+        self.seconds = None if milliseconds is None else _number(milliseconds, "milliseconds") / 1e3
+        self.candidates = _whole(candidates, "candidates", 1000)
+        self.cards = _whole(cards, "cards", 108)
+        self.gap, self.margin = _number(gap, "gap"), _number(margin, "margin")
+        self.drop = _number(drop, "drop")
+        self.base = make(base)
+        if rollout is None:
+            rollout = "greedy" if parse(base).kind == "greedy" else "planner"
+        self.policy = make(rollout)
         self.name = f"search:{self.base.name}"
-        self.rollouts = ROLLOUTS if rollouts is None else rollouts
-        self.milliseconds = milliseconds
-        self.candidates, self.gap, self.margin, self.drop = candidates, gap, margin, drop
         self._planner = Planner()
-        self.stats = np.zeros(4)
 
     def reset(self) -> None:
+        """A new match begins, for the base agent and the policy too."""
         self.base.reset()
         self.policy.reset()
 
-    def act(self, decisions: Decisions):
+    def act(self, decisions: Decisions) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """A legal row for each decision `(n,)`, and the cards that the base agent gave with it.
+
+        `AgentError` where the base agent or the policy fails.
+        """
         rows, cards = require(self.base, decisions)
-        open_ = (decisions.phase == Phase.PLAY) & (legality.count(decisions.packed) > 1)
-        at = np.flatnonzero(open_)
-        self.stats[0] += len(decisions); self.stats[1] += len(at)
-        if at.size:
-            d = decisions.take(at)
-            found = tries(d, rows[at], self._planner, self.candidates, self.gap)
-            some = np.flatnonzero(found.number > 1)
-            self.stats[2] += len(some)
-            if some.size:
-                best = _Race(self, d, found).run()
-                changed = at[best != rows[at]]
-                self.stats[3] += len(changed)
-                rows[at] = best
-                cards[changed] = 0
+        held = decisions.counts.sum(axis=1, dtype=np.int64)
+        free = (decisions.phase == Phase.PLAY) & (legality.count(decisions.packed) > 1)
+        at = np.flatnonzero(free & (held <= self.cards))
+        d = decisions.take(at)
+        found = tries(d, rows[at], self._planner, self.candidates, self.gap)
+        some = np.flatnonzero(found.number > 1)
+        if some.size:
+            best = _Race(self, d.take(some), found.take(some)).run()
+            at = at[some]
+            changed = at[best != rows[at]]
+            rows[at] = best
+            cards[changed] = 0
         return rows, cards
 
 
 class _Race:
+    """Choices `(m,)` of n decisions, and what they have won in the worlds played so far."""
+
     def __init__(self, search: Search, d: Decisions, found: Tries) -> None:
         self.search, self.d, self.found = search, d, found
         self.unseen = unseen(d)
-        self.alive = (found.number > 1)[found.of]
-        self.worlds = np.zeros(len(d), dtype=np.int64)
-        self.used = np.zeros(len(d), dtype=np.int64)
-        self.gains = np.full((len(found.of), 0), np.nan)
+        self.alive = np.ones(len(found.of), dtype=bool)
+        self.worlds = np.zeros(len(d), dtype=np.int64)  # played, by decision
+        self.used = np.zeros(len(d), dtype=np.int64)  # rollouts, by decision
+        self.gains = np.full((len(found.of), 0), np.nan)  # by world; nan where not played
+        self.begun = perf_counter()
 
     def run(self) -> NDArray[np.int64]:
-        f = self.found
-        size = _FIRST_ROUND
+        """The rows `(n,)` to play."""
         while True:
-            number = np.bincount(f.of[self.alive], minlength=len(self.d))
-            running = number > 1
-            w = np.where(running, np.minimum(size, (self.search.rollouts - self.used) // np.maximum(number, 1)), 0)
-            if not (w > 0).any():
-                break
-            self._round(w, number)
-            self._drop(w > 0)
-            if self.worlds.max() > _FIRST_ROUND:
-                size = int(self.worlds.max())
-        return self._choice()
+            number = np.bincount(self.found.of[self.alive], minlength=len(self.d))
+            more = np.maximum(self.worlds, FIRST_ROUND)
+            more = np.where(number > 1, self._affordable(more, number), 0)
+            if not more.any():
+                return self._choice()
+            self._play(more)
+            self.used += more * number
+            self._drop(more > 0)
 
-    def _round(self, w, number) -> None:
+    def _affordable(self, more: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of the worlds `(n,)` of the next round, those that the budget allows."""
+        if self.search.rollouts is not None:
+            return np.minimum(more, (self.search.rollouts - self.used) // np.maximum(number, 1))
+        played = int(self.used.sum())
+        if not played:
+            return more
+        assert self.search.seconds is not None
+        spent = perf_counter() - self.begun
+        left = (self.search.seconds * len(self.d) - spent) * played / spent
+        wanted = int((more * number)[number > 1].sum())
+        if wanted > left:
+            more = (more * max(0.0, left / wanted)).astype(np.int64)
+        return more
+
+    def _play(self, more: NDArray[np.int64]) -> None:
+        """Play the choices that are left of each decision in so many new worlds `(n,)`."""
         f = self.found
-        live = np.flatnonzero(self.alive & (w[f.of] > 0))
-        # worlds (decision, number)
-        wd = np.repeat(np.arange(len(w)), w)
-        wn = np.arange(len(wd)) - np.repeat(np.cumsum(w) - w, w) + self.worlds[wd]
-        keys = world_keys(self.d, wd, wn)
-        hands = draw(self.unseen.take(wd), keys)
-        # tables
-        first_world = np.cumsum(w) - w
-        per = w[f.of[live]]
-        cand = np.repeat(live, per)
-        nth = np.arange(len(cand)) - np.repeat(np.cumsum(per) - per, per)
-        world = first_world[f.of[cand]] + nth
-        gain = play_out(
-            states(self.d, f.of[cand], hands[world], keys[world]), self.d.rules, f.rows[cand], self.search.policy
-        )
-        need = int((self.worlds + w).max())
-        if need > self.gains.shape[1]:
-            more = np.full((len(f.of), need - self.gains.shape[1]), np.nan)
-            self.gains = np.concatenate([self.gains, more], axis=1)
-        self.gains[cand, self.worlds[f.of[cand]] + nth] = gain
-        self.worlds += w
-        self.used += w * number
+        of = np.repeat(np.arange(len(more)), more)
+        start = np.cumsum(more) - more
+        number = np.arange(len(of)) - start[of] + self.worlds[of]
+        keys = world_keys(self.d, of, number)
+        hands = draw(self.unseen.take(of), keys)
+        live = np.flatnonzero(self.alive & (more[f.of] > 0))
+        times = more[f.of[live]]
+        choice = np.repeat(live, times)
+        world = np.arange(len(choice)) - np.repeat(np.cumsum(times) - times, times)
+        world += start[f.of[choice]]
+        tables = states(self.d, f.of[choice], hands[world], keys[world])
+        won = play_out(tables, self.d.rules, f.rows[choice], self.search.policy)
+        self.worlds += more
+        wider = np.full((len(f.of), int(self.worlds.max())), np.nan)
+        wider[:, : self.gains.shape[1]] = self.gains
+        wider[choice, number[world]] = won
+        self.gains = wider
 
-    def _against(self, rival):
-        """mean difference and its error of every candidate against `rival` (m,) on worlds of both"""
-        diff = self.gains - self.gains[rival]
-        n = np.maximum((~np.isnan(diff)).sum(axis=1), 1)
-        mean = np.nansum(diff, axis=1) / n
-        square = np.nansum((diff - mean[:, None]) ** 2, axis=1)
-        var = (square + _PRIOR * _PRIOR_WORLDS) / (n - 1 + _PRIOR_WORLDS)
-        return mean, np.sqrt(var / n)
-
-    def _leader(self):
+    def _best(self) -> NDArray[np.int64]:
+        """The choice `(n,)`, by its place, that has won most of those left; the first of equals."""
         f = self.found
-        n = np.maximum(self.worlds[f.of], 1)
-        mean = np.where(self.alive, np.nansum(self.gains, axis=1) / n, -np.inf)
-        best = np.maximum.reduceat(mean, f.start)
-        hit = np.flatnonzero(mean == best[f.of])
-        return hit[np.searchsorted(f.of[hit], np.arange(len(self.d)))]
+        mean = np.nansum(self.gains, axis=1) / np.maximum(self.worlds[f.of], 1)
+        mean[~self.alive] = -np.inf
+        top = np.maximum.reduceat(mean, f.start)
+        hit = np.flatnonzero(mean == top[f.of])
+        best: NDArray[np.int64] = hit[np.searchsorted(f.of[hit], np.arange(len(f.start)))]
+        return best
 
-    def _drop(self, running) -> None:
-        f = self.found
-        lead = self._leader()
-        mean, error = self._against(lead[f.of])
-        self.alive &= ~running[f.of] | (mean >= -self.search.drop * error) | (np.arange(len(f.of)) == lead[f.of])
+    def _against(self, rival: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean difference `(m,)` of each choice to its decision's `rival` `(n,)`, and its error."""
+        more = self.gains - self.gains[rival[self.found.of]]
+        worlds = np.maximum((~np.isnan(more)).sum(axis=1), 1)
+        mean = np.nansum(more, axis=1) / worlds
+        squares = np.nansum((more - mean[:, None]) ** 2, axis=1)
+        variance = (squares + _PRIOR_VARIANCE * _PRIOR_WORLDS) / (worlds - 1 + _PRIOR_WORLDS)
+        return mean, np.sqrt(variance / worlds)
 
-    def _choice(self):
-        f = self.found
-        alone = f.number == 1
-        lead = self._leader() if len(f.of) else None
-        lead = np.where(alone, f.start, lead)
-        mean, error = self._against(f.start[f.of])
-        better = mean[lead] > self.search.margin * error[lead]
-        return f.rows[np.where(better, lead, f.start)]
+    def _drop(self, played: NDArray[np.bool_]) -> None:
+        mean, error = self._against(self._best())
+        self.alive &= ~played[self.found.of] | (mean >= -self.search.drop * error)
+
+    def _choice(self) -> NDArray[np.int64]:
+        f, best = self.found, self._best()
+        mean, error = self._against(f.start)
+        better = mean[best] > self.search.margin * error[best]
+        rows: NDArray[np.int64] = f.rows[np.where(better, best, f.start)]
+        return rows
+
+
+def _whole(value: object, what: str, most: int) -> int:
+    number = as_whole(value)
+    if number is None or not 1 <= number <= most:
+        raise AgentError(f"{what} is {shown(value)}; a whole number from 1 to {most} is allowed")
+    return number
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e6:
+        raise AgentError(f"{what} is {shown(value)}; a number from 0 to a million is allowed")
+    return float(value)

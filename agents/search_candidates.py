@@ -25,6 +25,15 @@ class Tries:
     start: NDArray[np.int64]
     number: NDArray[np.int64]
 
+    def take(self, chosen: NDArray[np.integer]) -> Tries:
+        """Those of some decisions, by their positions in ascending order."""
+        place = np.full(len(self.number), -1)
+        place[chosen] = np.arange(len(chosen))
+        kept = place[self.of] >= 0
+        number = self.number[chosen]
+        start = np.cumsum(number) - number
+        return Tries(place[self.of[kept]], self.rows[kept], start, number)
+
 
 def tries(
     d: Decisions, chosen: NDArray[np.int64], planner: Planner, most: int, gap: float

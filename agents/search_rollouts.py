@@ -21,9 +21,7 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def states(
-    d: Decisions, at: NDArray[np.integer], hands: Bits, keys: NDArray[np.uint64]
-) -> State:
+def states(d: Decisions, at: NDArray[np.integer], hands: Bits, keys: NDArray[np.uint64]) -> State:
     """Tables `(m,)` that stand as decisions `at` `(m,)` of the phase of play do.
 
     `hands` `(m, 3, 2)`: what the other seats hold, in turn order from the acting seat. `keys`

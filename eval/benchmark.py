@@ -85,7 +85,8 @@ def progress_of(deals: int, what: str, show: bool) -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
     from rich.progress import TimeRemainingColumn as Remaining
 
     columns = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from eval.crosstable import CrossTable
+from eval.crosstable import CrossTable, Duel
 from eval.ratings import Rating, expected
 from eval.tables import Table
 
@@ -42,29 +42,32 @@ def _points(rating: Rating) -> tuple[str, str]:
 
 def win_table(table: CrossTable, ratings: Sequence[Rating]) -> Table:
     """Share of the deals that the row's agent won against the column's."""
-    return _cross(
-        table, ratings, "Deals won by row against column, ± half the 95% interval",
-        lambda duel: _plus_minus(100 * duel.rate.mean, 100 * (duel.rate.high - duel.rate.low), ".1f", "%"),
-        misfit(table, ratings),
-    )  # fmt: skip
+    title = "Deals won by row against column, ± half the 95% interval"
+    return _cross(table, ratings, title, _wins, misfit(table, ratings))
 
 
 def gain_table(table: CrossTable, ratings: Sequence[Rating]) -> Table:
     """Levels that the row's agent gained against the column's, a deal."""
-    return _cross(
-        table, ratings, "Levels gained a deal by row against column, ± half the 95% interval",
-        lambda duel: _plus_minus(
-            duel.level_gain.mean, duel.level_gain.high - duel.level_gain.low, "+.2f", ""
-        ),
-    )  # fmt: skip
+    title = "Levels gained a deal by row against column, ± half the 95% interval"
+    return _cross(table, ratings, title, _gains)
 
 
-def _plus_minus(mean: float, width: float, form: str, unit: str) -> str:
-    return f"{mean:{form}}{unit} ± {width / 2:{form.lstrip('+')}}"
+def _wins(duel: Duel) -> str:
+    rate = duel.rate
+    return f"{100 * rate.mean:.1f} ± {50 * (rate.high - rate.low):.1f}%"
+
+
+def _gains(duel: Duel) -> str:
+    gain = duel.level_gain
+    return f"{gain.mean:+.2f} ± {(gain.high - gain.low) / 2:.2f}"
 
 
 def _cross(
-    table: CrossTable, ratings: Sequence[Rating], title: str, cell: Any, note: str = ""
+    table: CrossTable,
+    ratings: Sequence[Rating],
+    title: str,
+    cell: Callable[[Duel], str],
+    note: str = "",
 ) -> Table:
     order = by_rating(ratings)
     rows = [

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -22,7 +23,12 @@ BLUE, PALE, GREY = "#1f5fa8", "#c7daf0", "#888888"
 _POINTS = 400  # of a line; more cannot be seen
 _FIRST = 10  # pairs before an interval is drawn
 # The same picture is the same text, and letters stay letters.
-_SETTINGS = {"svg.hashsalt": "guandan", "svg.fonttype": "none", "font.size": 9.0}
+_SETTINGS: Any = {
+    "svg.hashsalt": "guandan",
+    "svg.fonttype": "none",
+    "font.size": 9.0,
+    "text.parse_math": False,  # a dollar sign in a name is no formula
+}
 _NO_DATE = {"Date": None, "Creator": None}
 
 
@@ -102,8 +108,6 @@ def scale(
                  [high - p for p, (_, high) in zip(points, ends, strict=True)]]  # fmt: skip
         axes.errorbar(points, places, xerr=np.maximum(reach, 0), fmt="o", color=BLUE, capsize=3)
         axes.set_yticks(places, labels)
-        for label in axes.get_yticklabels():
-            label.set_parse_math(False)  # a dollar sign in a name is no formula
         axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.set_xlabel("rating (greedy = 0)")
     return plot.svg

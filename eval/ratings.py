@@ -30,6 +30,7 @@ CONFIDENCE = 0.95
 RARE = -float(np.log((1 - CONFIDENCE) / 2))
 _ROUNDS = 200
 _STEP = 2.0  # the longest step of Newton's method, in log odds
+_PRECISE = 1e-9  # a step so short is the last
 _TOGETHER = 1 << 22  # weights of resampled deals in memory at a time
 
 
@@ -93,8 +94,6 @@ def fit(wins: Float, zero: int) -> Float:
     for _ in range(_ROUNDS):
         chance = 1 / (1 + np.exp(strength[..., None, :] - strength[..., :, None]))
         slope = (wins - met * chance).sum(axis=-1)[..., others]
-        if np.abs(slope).max() <= 1e-9 * max(1.0, float(met.max())):
-            return strength
         weight = met * chance * (1 - chance)
         curve = np.eye(k) * weight.sum(axis=-1)[..., None] - weight
         curve = curve[..., others[:, None], others]
@@ -104,6 +103,8 @@ def fit(wins: Float, zero: int) -> Float:
             break
         longest = np.abs(step).max(axis=-1, keepdims=True)
         strength[..., others] += step * np.minimum(1, _STEP / np.maximum(longest, _STEP))
+        if longest.max() <= _PRECISE:
+            return strength
     raise GuandanError("there are no most likely ratings: some agents did not meet, or only won")
 
 

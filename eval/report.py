@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from agents import make
 from eval import plots
+from eval.crosstable import Duel
 from eval.duplicate import Pairs, play_pairs
 from eval.match import Match
 from eval.starts import Starts, starts
@@ -33,6 +34,10 @@ from guandan_env.replay_html import replay_page
 Float = NDArray[np.float64]
 
 LOPSIDED = 3  # deals with replays, of each side
+_AUDITS = {
+    "bombs_over_partner": "bombs over the partner's play, a deal",
+    "wilds_left": "wild cards left at the end, a deal",
+}
 _EDGES = (-7, -4, -1, 2, 5, 8)  # of groups by strength: each begins at one of these
 _GROUPS = ("≤ -8", "-7 … -5", "-4 … -2", "-1 … 1", "2 … 4", "5 … 7", "≥ 8")
 
@@ -106,10 +111,13 @@ class Report:
             raise ReportError(f"{str(path)!r}: {error.strerror or error}") from error
         return path
 
-    def replays(self, match: Match, gain: Float) -> list[tuple[str, str]]:
+    def replays(
+        self, match: Match, gain: NDArray[np.floating], name: str = "match"
+    ) -> list[tuple[str, str]]:
         """Play the most lopsided deals again, with records: links to the pages of their replays.
 
         gain: `(n, 2)`, what a won in each deal and leg of the match. Of equal deals the first.
+        name: what the files' names begin with.
         """
         total = gain.sum(axis=1)
         order = np.argsort(total, kind="stable"), np.argsort(-total, kind="stable")
@@ -118,7 +126,6 @@ class Report:
         agents = make(match.a), make(match.b)
         terms = replace(match.terms, record=True)
         links = []
-        name = f"{len(list(self.folder.iterdir())) + 1:02}"
         kept: list[dict[str, Any]] = []
         for k in map(int, chosen):
             records = play_pairs(*agents, k, 1, terms).records[0]
@@ -144,10 +151,7 @@ def match_part(
     if deals is not None:
         won, gain = deals.won, deals.gain.astype(np.float64)
         tables.append(_deal_table(match.a, won, gain, deals.double_down.astype(np.float64)))
-        audit = {
-            "bombs over the partner's play, a deal": deals.bombs_over_partner.mean(axis=(0, 1)),
-            "wild cards left at the end, a deal": deals.wilds_left.mean(axis=(0, 1)),
-        }
+        audit = {text: getattr(deals, name).mean(axis=(0, 1)) for name, text in _AUDITS.items()}
         tables.append(_audit_table(match.a, match.b, audit, deals.decisions, deals.seconds,
                                    deals.failures))  # fmt: skip
         pictures += deal_pictures(match.a, won, gain, starts(match.terms, len(deals)))
@@ -165,6 +169,15 @@ def match_part(
             tables.append(_audit_table(match.a, match.b, {}, games.decisions, games.seconds,
                                        games.failures))  # fmt: skip
     return Part(f"{match.a} against {match.b}", tables, pictures, links)
+
+
+def played_table(a: str, b: str, duel: Duel) -> Table:
+    """What a stored match says of how its agents played."""
+    audit = {text: duel.figure(name) for name, text in _AUDITS.items()}
+    decisions, seconds, failures = (
+        np.array(duel.figure(name)) for name in ("decisions", "seconds", "failures")
+    )
+    return _audit_table(a, b, audit, decisions, seconds, failures)
 
 
 def deal_pictures(a: str, won: Float, gain: Float, begun: Starts) -> list[Picture]:
@@ -228,9 +241,9 @@ def _audit_table(
     a: str,
     b: str,
     figures: Mapping[str, Iterable[float]],
-    decisions: NDArray[np.int64],
+    decisions: NDArray[np.number],
     seconds: Float,
-    failures: NDArray[np.int64],
+    failures: NDArray[np.number],
 ) -> Table:
     rows = [(name, *(f"{value:.3f}" for value in both)) for name, both in figures.items()]
     speed = decisions / np.maximum(seconds, 1e-9)

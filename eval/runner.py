@@ -30,12 +30,14 @@ class Jobs:
     """n deals or games to play.
 
     table: `(n,) int64`, number of the table in random keys. seating: `(n, 4)`, index of the agent
-    at each seat. context: what the records of a job say about it, by its index.
+    at each seat. context: what the records of a job say about it, by its index. deals_used: `(n,)`,
+    of games, the deals that earlier games of their match have used up (see `Engine.start`).
     """
 
     table: NDArray[np.int64]
     seating: NDArray[np.int64]
     context: Callable[[int], dict[str, Any]] = field(default=lambda job: {})
+    deals_used: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -144,6 +146,8 @@ class Tables:
         self.begun = b
         self.news = False  # whether a job ended in the last round
         self.starts = DealStarts(b)
+        if jobs.deals_used is not None:
+            self._start(np.arange(b))
         self.starts.note(engine.state, np.arange(b))
         self._barred = np.zeros((b, 4), dtype=bool)  # may not play again in this trick
         self._given = np.zeros(b, dtype=np.int64)  # leads given away in a row
@@ -319,8 +323,12 @@ class Tables:
             return
         self.job[again] = np.arange(self.begun, self.begun + len(again))
         self.begun += len(again)
-        state = self.engine.state
-        state.table[again] = self.jobs.table[self.job[again]]
-        state.deal[again] = -1
-        self.engine.start(again)
+        self.engine.state.table[again] = self.jobs.table[self.job[again]]
+        self._start(again)
         self._deal_begins(again)
+
+    def _start(self, at: NDArray[np.intp]) -> None:
+        """Begin the jobs of some tables with their first deal."""
+        used = self.jobs.deals_used
+        self.engine.state.deal[at] = -1
+        self.engine.start(at, deals_used=0 if used is None else used[self.job[at]])

@@ -27,12 +27,16 @@ class Table:
         from rich.table import Table as Drawn
         from rich.text import Text
 
-        drawn = Drawn(title=Text(self.title), caption=Text(self.note) if self.note else None)
+        drawn = Drawn()
         for place, column in enumerate(self.columns):
             drawn.add_column(Text(column), justify="left" if place == 0 else "right")
         for row in self.rows:
             drawn.add_row(*map(Text, row))
-        Console().print(drawn)
+        console = Console()
+        console.print(Text(self.title, style="bold"))
+        console.print(drawn)
+        if self.note:
+            console.print(Text(self.note))
 
 
 def _cell(text: str) -> str:

@@ -32,6 +32,8 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "demo": Command("eval.commands.demo:main", "watch bots play: a short match and one deal"),
     "match": Command("eval.commands.match:main", "two agents on the same deals, sides exchanged"),
+    "eval": Command("eval.commands.eval:main", "an agent against the standard opponents"),
+    "leaderboard": Command("eval.commands.leaderboard:main", "ratings, and who beats whom"),
     "play": Command("eval.commands.play:main", "play at the terminal against bots"),
     "replay": Command("guandan_env.commands.replay:main", "look at recorded deals, move by move"),
     "verify": Command("guandan_env.commands.verify:main", "play recorded deals again, find faults"),
@@ -52,6 +54,7 @@ _EXTRA_OF = {
     "msgspec": "eval",
     "yaml": "eval",
     "matplotlib": "eval",
+    "jinja2": "eval",
     "PIL": "render",
     "torch": "train",
     "tensorboard": "train",

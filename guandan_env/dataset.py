@@ -51,7 +51,10 @@ class Column(NamedTuple):
 COLUMNS = (
     Column("observation", "int8", (SIZE,), "what the seat sees; the blocks: docs/observation.md"),
     Column(
-        "mask", "uint8", (MASK_BYTES,), "legal rows, one bit each: row r is bit r % 8 of byte r//8"
+        "mask",
+        "uint8",
+        (MASK_BYTES,),
+        "legal rows, one bit each: row r is bit r % 8 of byte r // 8",
     ),
     Column("action", "int16", (), "the row of the action table that was chosen"),
     Column("cards", "uint8", (NUM_KINDS,), "cards that left the hand by kind, 0 for none"),
@@ -104,9 +107,7 @@ def load_shards(folder: str | os.PathLike[str], split: str = "train") -> Iterato
         _SHARD_NAME.fullmatch(name) and type(rows) is int and 0 < rows <= MOST_ROWS
         for name, rows in shards.items()
     ):
-        raise DatasetError(
-            f"shards are {shown(shards)}; names of shards and their rows are allowed"
-        )
+        raise DatasetError(f"shards are {shown(shards)}; names and numbers of rows are allowed")
     for name in sorted(shards):
         if name.startswith(split):
             yield read_arrays(Path(folder) / name, COLUMNS, shards[name])

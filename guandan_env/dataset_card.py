@@ -31,7 +31,7 @@ def card(described: Mapping[str, Any]) -> str:
     sections = (
         "# Decisions of Guandan (掼蛋)",
         f"{d['decisions']:,} decisions in {d['deals']:,} deals, each played to its end and verified"
-        f" by the rules. {d['deals_left_out']:,} deals that were not finished are left out.",
+        f" by the rules. Deals left out as they were not finished: {d['deals_left_out']:,}.",
         "## Splits",
         "By deal: deals with the same cards, such as both legs of a duplicate, are in one split. "
         "Inside a shard decisions stand in the order of deals and moves; shuffle them.",

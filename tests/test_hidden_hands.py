@@ -207,6 +207,9 @@ def test_other_hands_and_other_batches_change_nothing():
     s = engine.state
     for t, seat in zip(d.index, d.seat.astype(int), strict=True):
         a, b = (seat + 1) % 4, (seat + 3) % 4
-        if d.counts[np.flatnonzero(d.index == t)[0], a] == d.counts[np.flatnonzero(d.index == t)[0], b]:
+        if (
+            d.counts[np.flatnonzero(d.index == t)[0], a]
+            == d.counts[np.flatnonzero(d.index == t)[0], b]
+        ):
             s.hands[t, [a, b]] = s.hands[t, [b, a]]
     assert (drawn(in_play(engine)) == before).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_every_fault_of_a_deal_costs_levels_before_the_next(cause):
             for fault in played.faults
             if fault.job // 2 == pair
         )
-        for record, following in zip(records, records[1:], strict=False):
+        for record, following in itertools.pairwise(records):
             leg, deal = record["context"]["leg"], record["deal"]
             if following["context"]["leg"] != leg:
                 continue

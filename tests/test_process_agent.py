@@ -137,6 +137,15 @@ class Dies(Greedy):
         os._exit(5)
 
 
+class Numbered(Greedy):
+    name = 7
+
+
+class Leaves(Greedy):
+    def __init__(self):
+        sys.exit(4)
+
+
 class NoReset(Greedy):
     name = "no reset"
 
@@ -631,9 +640,12 @@ def test_a_wrong_spec_is_no_fault_of_a_match():
         ("no_such_bots:Bot", "no module 'no_such_bots'"),
         ("some_bots:Bad", "cannot be made"),
         ("some_bots:Sound?depth=3", "unknown option 'depth'"),
+        ("some_bots:Numbered", "its name is 7"),
+        ("some_bots:Leaves", "SystemExit: 4"),
     ]:
-        with pytest.raises(AgentError, match=text):
-            make_under(spec, conduct)
+        for held_to in (conduct, Conduct()):
+            with pytest.raises(AgentError, match=text):
+                make_under(spec, held_to)
 
 
 @pytest.mark.usefixtures("folder")

@@ -48,7 +48,9 @@ def number(low: float, high: float) -> Check:
     """A number in a range."""
 
     def check(value: object) -> float:
-        if type(value) not in (int, float) or not low <= value <= high:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        if not low <= value <= high:
             raise ValueError(f"a number from {low:g} to {high:g}")
         return float(value)
 

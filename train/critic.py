@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from agents.networks import Trunk, observation_scale
 from guandan_env import observation
+from train.rollout import Views
 
 
 class Critic(nn.Module):
@@ -30,9 +31,7 @@ class Critic(nn.Module):
         return self.value(self.trunk(seen)).float().squeeze(1)
 
 
-def critic_inputs(
-    seen: np.ndarray, full: np.ndarray, opponent: np.ndarray, opponents: int
-) -> Tensor:
-    """What `Critic` is given: observations, `encode_full`, and opponents `(n,)`, -1 for none."""
-    who = np.arange(opponents) == opponent[:, None]
-    return torch.from_numpy(np.concatenate([seen, full, who.astype(np.int8)], axis=1))
+def critic_inputs(views: Views, opponents: int) -> Tensor:
+    """What `Critic` is given of n decisions, `(n, 902 + 432 + opponents) int8`."""
+    who = (np.arange(opponents) == views.opponent[:, None]).astype(np.int8)
+    return torch.from_numpy(np.concatenate([views.inputs.observation, views.full, who], axis=1))

@@ -199,8 +199,8 @@ def _of_optimizer(name: str, optimizer: torch.optim.Optimizer) -> dict[str, Tens
 def _to_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], where: str) -> None:
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
-        index, _, key = name.partition(".")
-        state.setdefault(int(index), {})[key] = tensor
+        number, _, key = name.partition(".")
+        state.setdefault(int(number), {})[key] = tensor
     whole = optimizer.state_dict()
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for index, values in state.items():

@@ -18,14 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from agents.candidates import Inputs
 from agents.choosing import drawn
 from agents.networks import Tensors, log_softmax
 from guandan_env.decisions import Decisions
 from train.config import TrainConfig, number, setting, whole
 from train.critic import Critic, critic_inputs
 from train.learner import Learner
-from train.rollout import Acted, Experience
+from train.rollout import Acted, Experience, Floats, Views
 
 
 @dataclass(frozen=True)
@@ -78,26 +77,24 @@ class PPO(Learner):
     # ------------------------------------------------------------------ playing
 
     @torch.inference_mode()
-    def act(
-        self, decisions: Decisions, inputs: Inputs, full: NDArray[np.int8], opponent: NDArray
-    ) -> Acted:
+    def act(self, decisions: Decisions, views: Views) -> Acted:
         """Draw from the policy; see `rollout.Actor`."""
+        inputs = views.inputs
         with self.autocast():
             x = Tensors.of_inputs(inputs, self.device)
             scores = self.policy(x)
         log_p = log_softmax(scores, x.of, len(x)).cpu().numpy()
         chosen = drawn(log_p, inputs, decisions.key)
-        value = self.values(inputs, full, opponent)
-        return Acted(chosen, log_p[inputs.start + chosen], value)
+        return Acted(chosen, log_p[inputs.start + chosen], self.values(views))
 
     @torch.inference_mode()
-    def values(
-        self, inputs: Inputs, full: NDArray[np.int8], opponent: NDArray
-    ) -> NDArray[np.float32]:
+    def values(self, views: Views) -> Floats:
         """The critic's values; see `rollout.Actor`."""
-        seen = critic_inputs(inputs.observation, full, opponent, len(self.config.opponents))
         with self.autocast():
-            return self.critic(seen.to(self.device)).cpu().numpy()
+            return self.critic(self._seen(views)).cpu().numpy()
+
+    def _seen(self, views: Views) -> Tensor:
+        return critic_inputs(views, len(self.config.opponents)).to(self.device)
 
     # ------------------------------------------------------------------ learning
 
@@ -126,7 +123,7 @@ class PPO(Learner):
             "charts/learning_rate": rates[0],
             "charts/deal_reward": float(np.abs(paid).mean()) if paid.size else 0.0,
             "charts/forced_share": experience.forced / experience.moves,
-            "charts/candidates": len(experience.inputs.rows) / len(experience),
+            "charts/candidates": len(experience.views.inputs.rows) / len(experience),
         }
 
     def _learn(self, experience: Experience, imitates: bool) -> dict[str, float]:
@@ -138,18 +135,14 @@ class PPO(Learner):
         told: dict[str, list[float]] = {}
         entropy_worth = self.scheduled("entropy")
         for chosen in self._minibatches(len(experience)):
-            inputs = experience.inputs.take(chosen)
-            x = Tensors.of_inputs(inputs, self.device)
-            seen = critic_inputs(
-                inputs.observation, experience.full[chosen], experience.opponent[chosen],
-                len(self.config.opponents),
-            )  # fmt: skip
+            views = experience.views.take(chosen)
+            x = Tensors.of_inputs(views.inputs, self.device)
             with self.autocast():
                 scores = self.policy(x)
-                value = self.critic(seen.to(self.device))
+                value = self.critic(self._seen(views))
             log_p = log_softmax(scores, x.of, len(x))
             entropy = -(log_p.exp() * log_p).sum() / len(x)
-            aim = log_p[self._tensor(inputs.start + aims[chosen])]
+            aim = log_p[self._tensor(views.inputs.start + aims[chosen])]
             value_loss = (value - self._tensor(returns[chosen])).square().mean()
             notes = {
                 "losses/entropy": entropy,

@@ -39,9 +39,9 @@ def main(argv: list[str]) -> int:
         with redirect_stdout(sys.stderr):
             deals, games, result = run_match(match, args.games, not args.json, args.record)
     except AgentFaultError as error:
-        raise GuandanError(f"{error} ({_keep([error.fault])})") from error
+        raise GuandanError(f"{error} ({keep_faults([error.fault])})") from error
     faults = [fault for pairs in (deals, games) if pairs for fault in pairs.faults if fault.record]
-    kept = _keep(faults) if faults else ""
+    kept = keep_faults(faults) if faults else ""
     if args.json:
         print(json.dumps(result, ensure_ascii=False))
     else:
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _keep(faults: Sequence[Fault]) -> str:
+def keep_faults(faults: Sequence[Fault]) -> str:
     """Append the positions of faults to the file of faults; says where they are, or why not."""
     try:
         with RecordWriter(FAULTS, resume=True) as writer:

@@ -40,9 +40,9 @@ class Lot:
         tickets = randomness.numbers(randomness.key(*self.path), max(1, len(things)))[0]
         return [things[i] for i in np.argsort(tickets[: len(things)], kind="stable")]
 
-    def flip(self) -> int:
-        """0 or 1."""
-        return int(randomness.below(randomness.key(*self.path), 2)[0])
+    def below(self, bound: int) -> int:
+        """A number from 0 to `bound` - 1."""
+        return int(randomness.below(randomness.key(*self.path), bound)[0])
 
 
 def apart(

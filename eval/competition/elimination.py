@@ -50,7 +50,9 @@ class Elimination:
         if not played:
             pairings = self._first(field, lot)
         elif self.redraw:
-            pairings = self._paired(field, draw.in_pairs(left, field.kept_apart(self.apart), lot), played, lot)
+            pairings = self._paired(
+                field, draw.in_pairs(left, field.kept_apart(self.apart), lot), played, lot
+            )
         else:
             pairings = self._paired(field, left, played, lot)
         name = round_name(len(left), number)
@@ -58,7 +60,7 @@ class Elimination:
             pairings = [Pairing(pairings[0].a, pairings[0].b, "final")]
             losers = _losers(played[-1]) if played else []
             if self.third_place and len(losers) == 2:
-                pairings.append(Pairing(*losers, THIRD))
+                pairings.append(Pairing(losers[0], losers[1], THIRD))
         return Round(name, tuple(pairings), self._terms(len(left)), decides=True)
 
     def standings(self, field: Field, played: Sequence[Played]) -> list[Line]:
@@ -120,7 +122,7 @@ class Elimination:
         waiting = lot.of(_BYE).shuffled(order)
         waiting = sorted(waiting, key=lambda e: had[e])[: len(order) - 2 * matches]
         meet = [e for e in order if e not in waiting]
-        pairs = [Pairing(*meet[i : i + 2]) for i in range(0, len(meet), 2)]
+        pairs = _neighbours(meet)
         return pairs + [Pairing(e) for e in order if e in waiting]
 
 
@@ -141,7 +143,7 @@ class Repechage:
             order = draw.in_pairs(field.entrants, field.kept_apart(self.apart), field.lot.of(0))
             waiting = field.lot.of(0, _BYE).shuffled(order)[: len(order) % 2]
             meet = [e for e in order if e not in waiting]
-            pairings = [Pairing(*meet[i : i + 2]) for i in range(0, len(meet), 2)]
+            pairings = _neighbours(meet)
             pairings += [Pairing(e, None, f"bye, to the {REPECHAGE}") for e in waiting]
             name = round_name(len(order), 0)
             return Round(name, tuple(pairings), self.terms, decides=True)
@@ -151,7 +153,7 @@ class Repechage:
             return None
         matches = min(len(left) - need, len(left) // 2)
         order = draw.in_pairs(left, field.kept_apart(self.apart), field.lot.of(len(played)))
-        pairings = [Pairing(*order[i : i + 2], REPECHAGE) for i in range(0, 2 * matches, 2)]
+        pairings = _neighbours(order[: 2 * matches], REPECHAGE)
         pairings += [Pairing(e, None, REPECHAGE) for e in order[2 * matches :]]
         return Round(REPECHAGE, tuple(pairings), self.terms, decides=True)
 
@@ -175,6 +177,10 @@ def round_name(left: int, number: int) -> str:
     if left in _NAMES:
         return _NAMES[left]
     return f"round {number + 1} ({left} entrants)"
+
+
+def _neighbours(order: Sequence[int], label: str = "") -> list[Pairing]:
+    return [Pairing(a, b, label) for a, b in zip(order[::2], order[1::2], strict=True)]
 
 
 def _pairing(a: int | None, b: int | None) -> Pairing:

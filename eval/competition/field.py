@@ -36,7 +36,10 @@ APART = ("club", "group", "none")
 class Format(Protocol):
     """How a stage is played. Everything follows from the field and what was played so far."""
 
-    terms: MatchTerms
+    @property
+    def terms(self) -> MatchTerms:
+        """How its matches are played, unless a round has terms of its own."""
+        ...
 
     def next_round(self, field: Field, played: Sequence[Played]) -> Round | None:
         """The round to play next; None when the stage is over."""

@@ -17,8 +17,7 @@ from eval.competition.terms import MatchTerms
 class Race:
     """One round, drawn by lot; all tables begin together, and who passes A first is first.
 
-    A deal stands for the time it takes. Winners come before losers, and before both who had no
-    opponent: nobody passes A alone.
+    A deal stands for the time it takes. It needs an even number of entrants: nobody passes A alone.
     """
 
     terms: MatchTerms
@@ -29,13 +28,12 @@ class Race:
         if played:
             return None
         order = draw.in_pairs(field.entrants, field.kept_apart(self.apart), field.lot)
-        pairs = [order[i : i + 2] for i in range(0, len(order), 2)]
-        name = round_name(len(order), 0)
-        return Round(name, tuple(Pairing(*pair) for pair in pairs), self.terms, decides=True)
+        pairings = tuple(Pairing(a, b) for a, b in zip(order[::2], order[1::2], strict=True))
+        return Round(round_name(len(order), 0), pairings, self.terms, decides=True)
 
     def standings(self, field: Field, played: Sequence[Played]) -> list[Line]:
         """Winners by deals, fewest first; of those who did not win, who lost by fewest levels."""
-        value: dict[int, tuple[int, float, float]] = {e: (2, 0, 0) for e in field.entrants}
+        value: dict[int, tuple[int, float, float]] = dict.fromkeys(field.entrants, (1, 0, 0))
         figures = {}
         for a, b, result in played[0].matches() if played else []:
             for side, entrant in ((0, a), (1, b)):

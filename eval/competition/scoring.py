@@ -103,7 +103,7 @@ def ranked(
     parts = _split(entrants, lambda e: tally[e].points)
     for name in points.tie_breaks:
         parts = [part for tied in parts for part in _split(tied, values[name](tied))]
-    lines = []
+    lines: list[Line] = []
     for tied in parts:
         place = len(lines) + 1
         for entrant in tied:

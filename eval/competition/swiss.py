@@ -15,6 +15,7 @@ from eval.competition.terms import MatchTerms
 TIE_BREAKS = ("opponents", "level_difference", "direct")
 _BYE = -1
 _CLUB = 1  # what it costs, in squared half wins, if members of a club meet
+_CHANCE = 64
 
 
 def most_rounds(entrants: int) -> int:
@@ -64,21 +65,23 @@ class Swiss:
         points = {line.entrant: line.figures["points"] for line in self.standings(field, played)}
         labels = field.kept_apart(self.apart)
         drawn = field.lot.of(len(played)).shuffled(field.entrants)
-        # Weights are whole numbers, far enough apart that the lot decides between equals only.
-        scale = 4 * len(drawn) ** 2
         unit = max(1, self.points.win - self.points.loss) / 2
+        lowest = min(points.values())
+        lot = field.lot.of(len(played))
         edges = []
         for i, a in enumerate(drawn):
-            for j, b in enumerate(drawn[:i]):
-                if frozenset((a, b)) in met:
-                    continue
+            others = [b for b in drawn[:i] if frozenset((a, b)) not in met]
+            for b in others:
                 label = labels.get(a)
                 cost = ((points[a] - points[b]) / unit) ** 2
                 cost += _CLUB * (label is not None and label == labels.get(b))
-                edges.append((a, b, round(cost * scale) + abs(i - j) % 7))
+                edges.append((a, b, cost))
             if len(drawn) % 2 and frozenset((a, _BYE)) not in met:
-                lowest = ((points[a] - min(points.values())) / unit) ** 2
-                edges.append((a, _BYE, round(lowest * scale) + i % 7))
+                edges.append((a, _BYE, ((points[a] - lowest) / unit) ** 2))
+        # All chance together weighs less than the least difference there is, a quarter.
+        chance = [lot.of(min(a, b) + 1, max(a, b)).below(_CHANCE) for a, b, _ in edges]
+        scale = 4 * _CHANCE * len(drawn)
+        edges = [(a, b, round(c * scale) + x) for (a, b, c), x in zip(edges, chance, strict=True)]
         graph = nx.Graph()
         graph.add_nodes_from([*drawn, *([_BYE] * (len(drawn) % 2))])
         highest = max(cost for *_, cost in edges)
@@ -93,7 +96,7 @@ class Swiss:
             return Pairing(a)
         first = [p.a for past in played for p in past.round.pairings if p.b is not None]
         often = first.count(a) - first.count(b)
-        turn = often > 0 or (often == 0 and field.lot.of(len(played), a, b).flip() == 1)
+        turn = often > 0 or (often == 0 and field.lot.of(len(played), a, b).below(2) == 1)
         return Pairing(b, a) if turn else Pairing(a, b)
 
 

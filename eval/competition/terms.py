@@ -70,7 +70,9 @@ def terms_of(given: Mapping[str, Any], where: str) -> MatchTerms:
         options = part.given.get("options", {})
         if not isinstance(options, Mapping):
             raise part.error("options", "a mapping from options of the rules to values")
-        rules = rules.replace(**dict(options)) if options else rules
+        if options:
+            own = {key: value for key, value in rules.to_dict().items() if key != "name"}
+            rules = RuleSet.from_dict({**own, **options})
         conduct = _conduct(part, Conduct.preset(name))
     except RulesError as error:
         raise DescriptionError(f"{where}: {error}") from error
@@ -96,9 +98,7 @@ def _conduct(part: Part, preset: Conduct) -> Conduct:
         move_time=MOVE_TIME if preset.move_time is None else preset.move_time,
         start_time=START_TIME if preset.start_time is None else preset.start_time,
     )
-    if given:
-        Conduct.from_dict(given)  # says which options there are
-        conduct = conduct.replace(**dict(given))
+    conduct = Conduct.from_dict({**conduct.to_dict(), **given})
     if conduct.illegal_play == "error":
         raise DescriptionError(
             f"{part.where}: illegal_play is 'error', which would end the competition; "

@@ -57,5 +57,5 @@ def _text(out: Path, described: dict[str, Any]) -> str:
     for name, split in described["splits"].items():
         lines.append(f"  {name:<10} {split['decisions']:>11,} in {split['deals']:>9,} deals")
     if described["deals_left_out"]:
-        lines.append(f"Left out, not played to the end: {described['deals_left_out']:,} deals")
+        lines.append(f"Not finished and left out: {described['deals_left_out']:,}")
     return "\n".join(lines)

@@ -7,8 +7,6 @@ import importlib
 from pathlib import Path
 
 from guandan_env.errors import GuandanError, nearest
-from train.config import load
-from train.run import Run
 
 # learner: module, class of its settings, class
 LEARNERS = {
@@ -24,6 +22,10 @@ def main(argv: list[str]) -> int:
             f"unknown learner {args.algo!r}{nearest(args.algo, LEARNERS)}; "
             f"allowed: {', '.join(LEARNERS)}"
         )
+    # Imported here: they take torch, which whoever asks for help or errs should not wait for.
+    from train.config import load
+    from train.run import Run
+
     module, settings, learner = LEARNERS[args.algo]
     found = importlib.import_module(module)
     config = load(getattr(found, settings), args.config, args.set)
