@@ -23,6 +23,7 @@ from agents.process_frames import (
     DONE,
     FAIL,
     HEADER,
+    LONGEST_MESSAGE,
     MAKE,
     MOST_TEXT,
     RESET,
@@ -266,7 +267,7 @@ class Isolated:
             raise _garbage(process, error) from error
         if word == FAIL:
             process.stop()
-            raise AgentError(one_line(told))
+            raise AgentError(one_line(told, LONGEST_MESSAGE))
         return told
 
     def _heard(

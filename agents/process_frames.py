@@ -25,7 +25,8 @@ MAKE, RESET, ASK = b"make", b"rset", b"ask "  # sent
 DONE, SAID, FAIL = b"done", b"said", b"fail"  # answered
 HEADER = struct.Struct("<4sQ")
 LONGEST_TEXT = 300  # characters of a reason
-MOST_TEXT = 4096  # bytes of a frame without arrays
+LONGEST_MESSAGE = 1000  # characters of why an agent cannot be made or reset
+MOST_TEXT = 1 << 14  # bytes of a frame without arrays
 _ARRAYS = tuple(f.name for f in fields(Decisions) if f.name != "rules")
 _ROW = 8 + NUM_KINDS
 

@@ -15,7 +15,7 @@ from agents.process_frames import (
     DONE,
     FAIL,
     HEADER,
-    LONGEST_TEXT,
+    LONGEST_MESSAGE,
     MAKE,
     RESET,
     frame,
@@ -48,7 +48,7 @@ def main() -> None:
             else:
                 raise RuntimeError(f"the process of an agent was asked {word!r}")
         except GuandanError as error:
-            reply = frame(FAIL, one_line(error, LONGEST_TEXT))
+            reply = frame(FAIL, one_line(error, LONGEST_MESSAGE))
         answers.write(reply)
         answers.flush()
 

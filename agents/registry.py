@@ -44,6 +44,10 @@ KINDS: dict[str, Kind] = {
     "planner": Kind("agents.planner:Planner", "plans its hand and plays to the plan"),
     "ppo": Kind("agents.policy_net:PPO", "a network trained by self-play", "PATH"),
     "search": Kind("agents.search:Search", "plays BASE's choices out in samples", "BASE"),
+    "njupt": Kind(
+        "agents.message_bots:Njupt", "a Python bot that speaks the platform's messages", "FOLDER"
+    ),
+    "exec": Kind("agents.message_bots:Exec", "any program, one JSON message a line", "COMMAND"),
 }
 
 Value = int | float | bool | str

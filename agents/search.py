@@ -19,7 +19,7 @@ from guandan_env.decisions import Decisions
 from guandan_env.errors import shown
 from guandan_env.state import Phase
 
-ROLLOUTS = 256
+ROLLOUTS = 128
 MOST_ROLLOUTS = 100_000
 FIRST_ROUND = 8  # worlds; later rounds have as many as all before them
 # What a paired difference of levels is taken to vary before much of it has been seen.
@@ -58,9 +58,9 @@ class Search:
         milliseconds: float | None = None,
         rollout: str | None = None,
         candidates: int = 4,
-        gap: float = 3.0,
-        cards: int = 60,
-        margin: float = 0.5,
+        gap: float = 4.0,
+        cards: int = 40,
+        margin: float = 1.5,
         drop: float = 2.0,
     ) -> None:
         """`base`: the spec of the base agent. `rollout`: that of the policy; None for `greedy`

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agents import AgentError, Spec, make, parse
+from agents.process_agent import close
 from agents.registry import KINDS
 from guandan_env.errors import one_line
 
@@ -45,13 +46,13 @@ def identify(spec: str) -> Identity:
     """
     parsed = parse(spec)
     agent = make(parsed)
-    found = list(_named(parsed))
-    found += [Path(path) for path in getattr(agent, "files", ())]
-    return Identity(
-        spec=str(parsed),
-        version=one_line(getattr(agent, "version", "")),
-        files=hash_files(found),
-    )
+    try:
+        found = list(_named(parsed))
+        found += [Path(path) for path in getattr(agent, "files", ())]
+        version = one_line(getattr(agent, "version", ""))
+    finally:
+        close(agent)
+    return Identity(str(parsed), version, hash_files(found))
 
 
 def hash_files(paths: Iterable[Path]) -> str:

@@ -54,7 +54,9 @@ def gain_table(table: CrossTable, ratings: Sequence[Rating]) -> Table:
 
 def _wins(duel: Duel) -> str:
     rate = duel.rate
-    return f"{100 * rate.mean:.1f} ± {50 * (rate.high - rate.low):.1f}%"
+    reach = 50 * (rate.high - rate.low)
+    places = 1 if reach >= 0.1 else 2  # no interval that is shown as nothing
+    return f"{100 * rate.mean:.{places}f} ± {reach:.{places}f}%"
 
 
 def _gains(duel: Duel) -> str:
@@ -92,8 +94,8 @@ def misfit(table: CrossTable, ratings: Sequence[Rating]) -> str:
     error, i, j = max(fits)
     seen = table.duels[i, j].rate.mean
     return (
-        f"The ratings' largest error: {table.labels[i]} wins {seen:.1%} of the deals against "
-        f"{table.labels[j]}, and the ratings say {seen - error:.1%}."
+        f"The ratings' largest error: {table.labels[i]} wins {seen:.2%} of the deals against "
+        f"{table.labels[j]}, and the ratings say {seen - error:.2%}."
     )
 
 

@@ -6,6 +6,7 @@ import os
 import platform
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -16,10 +17,11 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from agents import make
+from agents.process_agent import close, make_under
 from eval import plots
 from eval.crosstable import Duel
 from eval.duplicate import Pairs, play_pairs
+from eval.identity import identify
 from eval.match import Match
 from eval.starts import Starts, starts
 from eval.statistics import Estimate, paired_mean, paired_rate
@@ -27,6 +29,7 @@ from eval.tables import Table
 from guandan_env import __version__
 from guandan_env.aside import written_aside
 from guandan_env.cards import RANKS
+from guandan_env.decisions import Agent
 from guandan_env.errors import GuandanError, shown
 from guandan_env.record_file import write_records
 from guandan_env.replay_html import replay_page
@@ -111,6 +114,18 @@ class Report:
             raise ReportError(f"{str(path)!r}: {error.strerror or error}") from error
         return path
 
+    def write_match(
+        self, match: Match, deals: Pairs | None, games: Pairs | None, command: Sequence[str]
+    ) -> Path:
+        """Write the page of one match, in deals, games or both."""
+        links = [] if deals is None else self.replays(match, deals.gain)
+        terms = match.terms
+        facts = facts_of(rules=terms.rules.name, seed=terms.seed, level=terms.level or "random")
+        for spec in dict.fromkeys((match.a, match.b)):
+            facts[f"agent {spec}"] = identify(spec)
+        title = f"{match.a} against {match.b}"
+        return self.write(title, [match_part(match, deals, games, links)], command, facts)
+
     def replays(
         self, match: Match, gain: NDArray[np.floating], name: str = "match"
     ) -> list[tuple[str, str]]:
@@ -123,12 +138,19 @@ class Report:
         order = np.argsort(total, kind="stable"), np.argsort(-total, kind="stable")
         chosen = [k for k in order[1][:LOPSIDED] if total[k] > 0]
         chosen += [k for k in order[0][:LOPSIDED] if total[k] < 0]
-        agents = make(match.a), make(match.b)
         terms = replace(match.terms, record=True)
+        with ExitStack() as stack:
+            agents: list[Agent] = []
+            for spec in (match.a, match.b):
+                agents.append(make_under(spec, terms.conduct))
+                stack.callback(close, agents[-1])
+            again = {
+                int(k): play_pairs(agents[0], agents[1], int(k), 1, terms).records[0]
+                for k in chosen
+            }
         links = []
         kept: list[dict[str, Any]] = []
-        for k in map(int, chosen):
-            records = play_pairs(*agents, k, 1, terms).records[0]
+        for k, records in again.items():
             kept += records
             page = f"{name}-deal-{k}.html"
             with written_aside(self.folder / page) as file:

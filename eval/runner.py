@@ -106,17 +106,19 @@ def play(
     depends on what else they are asked at the same time. Raises `AgentFaultError` at the first
     fault where the conduct is `illegal_play="error"` (the default).
     """
+    # Agents that are programs, an instance a seat, say how many tables they can sit at.
+    at_once = min([num_tables, len(jobs), *(getattr(a, "most_tables", len(jobs)) for a in agents)])
     tables = Tables(
         agents,
         jobs,
         Engine(
-            min(num_tables, len(jobs)),
+            at_once,
             rules,
             seed=seed,
             episode=episode,
             level=level,
             previous=previous,
-            tables=jobs.table[: min(num_tables, len(jobs))],
+            tables=jobs.table[:at_once],
         ),
         Conduct() if conduct is None else conduct,
         observers,

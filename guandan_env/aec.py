@@ -35,6 +35,7 @@ from pettingzoo.utils.wrappers.base import BaseWrapper  # type: ignore[import-un
 from guandan_env import legality, observation
 from guandan_env.actions import NUM_ACTIONS
 from guandan_env.checks import as_whole, check_choice, check_seed
+from guandan_env.conduct import Conduct
 from guandan_env.decisions import Decisions
 from guandan_env.engine import Engine
 from guandan_env.errors import IllegalActionError, StateError, shown
@@ -102,7 +103,8 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
     Parameters: `rules`, a RuleSet or the name of a preset; `episode`, `"deal"` or `"game"`; for
     deals `level` (None: a random one each) and `previous` (`"random"`, None or `"half"`: whether
     a finishing order, and so tribute, precedes a deal); `reward`, `"levels"`, `"sign"` (±1 a
-    deal) or `"game"` (±1 at the end); `render_mode`, None, `"ansi"`, `"rgb_array"`, or `"human"`,
+    deal) or `"game"` (±1 at the end); `reveal_counts_at`, from how many cards on the observation
+    has the counts of other hands (27, 10, 7 or 6: RULES 7.2); `render_mode`, None, `"ansi"`, `"rgb_array"`, or `"human"`,
     which prints the table after every reset and step.
 
     A row that is not legal raises `IllegalActionError` and changes nothing.
@@ -122,6 +124,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         level: str | None = None,
         previous: str | None = "half",
         reward: str = "levels",
+        reveal_counts_at: int = 27,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
@@ -129,6 +132,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
             check_choice(render_mode, "render_mode", RENDER_MODES)
         self.rules = RuleSet.of(rules)
         self.reward = check_reward(reward)
+        self._reveal = Conduct(reveal_counts_at=reveal_counts_at).reveal_counts_at
         self.render_mode = render_mode
         self.engine = Engine(1, self.rules, episode=episode, level=level, previous=previous)
         self._seeded = False
@@ -231,7 +235,7 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
         decisions = self._moment
         if seat != decisions.seat[0]:
             decisions = observation.seen_by(decisions, self.engine.state, np.array([seat]))
-        view: NDArray[np.int8] = observation.encode(decisions)[0]
+        view: NDArray[np.int8] = observation.encode(decisions, reveal_counts_at=self._reveal)[0]
         return view
 
     def observe(self, agent: str) -> Observation:

@@ -32,6 +32,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "demo": Command("eval.commands.demo:main", "watch bots play: a short match and one deal"),
     "match": Command("eval.commands.match:main", "two agents on the same deals, sides exchanged"),
+    "tournament": Command("eval.commands.tournament:main", "a whole competition, from one file"),
     "eval": Command("eval.commands.eval:main", "an agent against the standard opponents"),
     "leaderboard": Command("eval.commands.leaderboard:main", "ratings, and who beats whom"),
     "play": Command("eval.commands.play:main", "play at the terminal against bots"),
@@ -55,6 +56,7 @@ _EXTRA_OF = {
     "yaml": "eval",
     "matplotlib": "eval",
     "jinja2": "eval",
+    "networkx": "eval",
     "PIL": "render",
     "torch": "train",
     "tensorboard": "train",

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from guandan_env.actions import ACTION_TABLE_VERSION, NUM_ACTIONS
@@ -72,6 +73,10 @@ DEAL_COLUMNS = (
     Column("rules", "int16", (), "its rules: index into `rules` of dataset.json"),
 )
 Arrays = dict[str, NDArray[Any]]
+# What numpy and zipfile raise for files that are not what they say.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, MemoryError, RuntimeError,
+)  # fmt: skip
 
 
 def describe_dataset(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -120,23 +125,29 @@ def unpack_mask(mask: NDArray[np.uint8]) -> NDArray[np.int8]:
 
 def read_arrays(path: Path, columns: tuple[Column, ...], rows: int) -> Arrays:
     """The arrays of an `.npz` file; `DatasetError` unless they are just these columns and rows."""
+    name = repr(str(path))
     arrays: Arrays = {}
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw:
+            file = np.load(raw, allow_pickle=False)
+            if not isinstance(file, NpzFile):
+                raise DatasetError(f"{name} is no .npz file")
             if set(file.files) != {column.name for column in columns}:
-                raise DatasetError(f"{str(path)!r} has the arrays {shown(file.files)}")
+                raise DatasetError(f"{name} has the arrays {shown(file.files)}")
             for column in columns:
-                array = file[column.name]
-                if array.dtype != column.dtype or array.shape != (rows, *column.shape):
+                array, shape = file[column.name], (rows, *column.shape)
+                if not isinstance(array, np.ndarray):
+                    raise DatasetError(f"{name}: {column.name} is no array")
+                if array.dtype != column.dtype or array.shape != shape:
                     raise DatasetError(
-                        f"{str(path)!r}: {column.name} is {array.dtype} of shape {array.shape}; "
-                        f"{column.dtype} of shape {(rows, *column.shape)} is allowed"
+                        f"{name}: {column.name} is {array.dtype} of shape {array.shape}; "
+                        f"{column.dtype} of shape {shape} is allowed"
                     )
                 arrays[column.name] = array
+    except DatasetError:
+        raise
     except OSError as error:
-        raise DatasetError(f"{str(path)!r}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, AttributeError) as error:
-        if isinstance(error, DatasetError):
-            raise
-        raise DatasetError(f"{str(path)!r} is damaged: {error}") from error
+        raise DatasetError(f"{name}: {error.strerror or error}") from error
+    except _DAMAGE as error:
+        raise DatasetError(f"{name} is damaged: {error}") from error
     return arrays

@@ -17,6 +17,7 @@ from guandan_env import legality, observation, randomness
 from guandan_env.actions import NUM_ACTIONS, PASS
 from guandan_env.cards import NUM_KINDS
 from guandan_env.checks import as_whole, check_choice, items_of, whole_array
+from guandan_env.conduct import Conduct
 from guandan_env.decisions import Agent
 from guandan_env.engine import Engine, StepResult
 from guandan_env.errors import GuandanError, IllegalActionError, StateError, shown
@@ -58,7 +59,8 @@ class LearnerTables:
 
     Parameters: `agents`, who plays the other seats: one agent, or three in the order of play after
     the learner (the next seat, the partner, the seat before); `seat`, the learner's: 0…3, or
-    `"random"`, drawn for each episode from (seed, table, deal); `illegal`, what an action does
+    `"random"`, drawn for each episode from (seed, table, deal); `reveal_counts_at`, from how many
+    cards on the observation has the counts of other hands (27, 10, 7 or 6: RULES 7.2); `illegal`, what an action does
     that is in the table but not legal: `"end"` ends the episode with `worst` as reward, `"raise"`
     raises `IllegalActionError` and changes nothing; `tables`, the numbers of the tables in random
     keys (default 0 … N-1). All others as for `Engine` and `rewards`.
@@ -78,6 +80,7 @@ class LearnerTables:
         level: str | None = None,
         previous: str | None = "half",
         reward: str = "levels",
+        reveal_counts_at: int = 27,
         illegal: str = "end",
         tables: NDArray[np.integer] | None = None,
     ) -> None:
@@ -89,6 +92,7 @@ class LearnerTables:
         self._seat = _fixed(seat)
         self._illegal = check_choice(illegal, "illegal", ILLEGAL)
         self._reward = check_reward(reward)
+        self._reveal = Conduct(reveal_counts_at=reveal_counts_at).reveal_counts_at
         self.engine = Engine(
             num_tables,
             rules,
@@ -247,7 +251,7 @@ class LearnerTables:
         decisions = self.engine.decisions(tables, packed_masks=self.packed)
         if self.engine.state.over[tables].any():
             decisions = observation.seen_by(decisions, self.engine.state, self.seat[tables])
-        return observation.encode(decisions)
+        return observation.encode(decisions, reveal_counts_at=self._reveal)
 
     def mask(self, tables: NDArray[np.integer]) -> NDArray[np.int8]:
         """The learner's legal rows at some tables (indices), `(n, 2244) int8`; 0 when over."""

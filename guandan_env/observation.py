@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from guandan_env import actions as table
-from guandan_env.cards import BIG_JOKER, NUM_KINDS, to_counts, wild_kind
+from guandan_env.cards import BIG_JOKER, HAND_SIZE, NUM_KINDS, to_counts, wild_kind
 from guandan_env.decisions import Decisions
 from guandan_env.errors import GuandanError
 from guandan_env.state import Phase, State
@@ -27,6 +27,7 @@ OBSERVATION_VERSION = "observation-v1"
 HISTORY_LENGTH = 12
 NUM_PATTERNS = len(table.Pattern)
 ROW_WIDTH = NUM_PATTERNS + 3
+NOT_SHOWN = HAND_SIZE + 1  # instead of the number of cards in a hand
 HIGHEST = 127
 
 Int8 = NDArray[np.int8]
@@ -57,7 +58,7 @@ BLOCKS: tuple[Block, ...] = _layout(
         ("wilds", (1,), "wilds in the own hand"),
         ("unseen", (NUM_KINDS,), "cards of each kind in the other three hands together"),
         ("played", (4, NUM_KINDS), "cards of each kind that each seat has played"),
-        ("left", (4,), "cards that each seat holds"),
+        ("left", (4,), "cards that each seat holds; 28 for a count that is not shown"),
         ("known", (3, NUM_KINDS), "cards surely held by seats 1, 2, 3, known from tribute"),
         ("lead", (ROW_WIDTH,), f"row to beat, all 0 when leading: {_ROW}"),
         ("lead_height", (1,), "place of the row to beat among its like, from 0"),
@@ -124,11 +125,14 @@ _WILD = np.array([wild_kind(level) for level in range(13)])
 _BOTH_WAYS = np.array([[0, 1], [1, 0]])
 
 
-def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
+def encode(
+    decisions: Decisions, out: Int8 | None = None, *, reveal_counts_at: int = HAND_SIZE
+) -> Int8:
     """Observations `(n, SIZE) int8` of n decisions, laid out as `BLOCKS` says.
 
     `out`, of that shape and type, is filled and returned if given; `GuandanError` if it does not
-    fit. What other seats hold enters through counts and public events only.
+    fit. What other seats hold enters through counts and public events only; counts of others above
+    `reveal_counts_at` are not shown (RULES 7.2).
     """
     d = decisions
     n = len(d)
@@ -153,7 +157,11 @@ def encode(decisions: Decisions, out: Int8 | None = None) -> Int8:
     put("wilds", hand.take(NUM_KINDS * at[:, 0] + _WILD.take(d.level)))
     put("unseen", 2 - hand - (played[:, 0] + played[:, 1] + played[:, 2] + played[:, 3]))
     put("played", played)
-    put("left", d.counts.take(by_seat))
+    left = d.counts.take(by_seat).view(np.int8)
+    if reveal_counts_at < HAND_SIZE:
+        others = left[:, 1:]
+        others[others > reveal_counts_at] = NOT_SHOWN
+    put("left", left)
     put("known", _known(d, hand, played))
     put("lead", _LEADS.take(d.lead, axis=0))
     put("lead_height", _HEIGHT[d.level, d.lead])

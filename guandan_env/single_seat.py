@@ -63,7 +63,8 @@ class SingleSeatEnv(gymnasium.Env[Seen, np.int64]):
     `"random"`, drawn for each episode from (seed, table, deal); `rules`, a RuleSet or the name of
     a preset; `episode`, `"deal"` or `"game"`; for deals `level` (None: a random one each) and
     `previous` (`"half"`, `"random"` or None: whether tribute precedes); `reward`, `"levels"`,
-    `"sign"` or `"game"` (rewards.py); `observation`, `"dict"` or `"flat"`; `illegal`, what a row
+    `"sign"` or `"game"` (rewards.py); `reveal_counts_at`, from how many cards on the counts of
+    other hands are shown (27, 10, 7 or 6: RULES 7.2); `observation`, `"dict"` or `"flat"`; `illegal`, what a row
     does that is not legal: `"end"` ends the episode with minus the highest promotion as reward,
     as PettingZoo's custom is, `"raise"` raises `IllegalActionError` and changes nothing; `table`,
     the number of the table in random keys; `render_mode`, None, `"ansi"`, `"rgb_array"`, or
@@ -85,6 +86,7 @@ class SingleSeatEnv(gymnasium.Env[Seen, np.int64]):
         level: str | None = None,
         previous: str | None = "half",
         reward: str = "levels",
+        reveal_counts_at: int = 27,
         observation: str = "dict",
         illegal: str = "end",
         table: int = 0,
@@ -101,6 +103,7 @@ class SingleSeatEnv(gymnasium.Env[Seen, np.int64]):
             level=level,
             previous=previous,
             reward=reward,
+            reveal_counts_at=reveal_counts_at,
             illegal=illegal,
             tables=np.array([check_seed(table)]),
         )
@@ -179,6 +182,7 @@ class SingleSeatVectorEnv(VectorEnv[Seen, NDArray[np.integer], NDArray[Any]]):
         level: str | None = None,
         previous: str | None = "half",
         reward: str = "levels",
+        reveal_counts_at: int = 27,
         observation: str = "dict",
         illegal: str = "end",
         render_mode: str | None = None,
@@ -194,6 +198,7 @@ class SingleSeatVectorEnv(VectorEnv[Seen, NDArray[np.integer], NDArray[Any]]):
             level=level,
             previous=previous,
             reward=reward,
+            reveal_counts_at=reveal_counts_at,
             illegal=illegal,
         )
         self.num_envs = self.tables.num_tables

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from guandan_env import legality, observation
 from guandan_env.actions import NUM_ACTIONS
 from guandan_env.checks import check_flag
+from guandan_env.conduct import Conduct
 from guandan_env.engine import Engine
 from guandan_env.errors import StateError
 from guandan_env.rewards import check_reward, rewards
@@ -43,7 +44,8 @@ class GuandanVectorEnv:
     """B tables that begin their next episode in the same step that ends one.
 
     Parameters as for `Engine`, and: `observe=False` leaves observations out; `reward` is
-    `"levels"`, `"sign"` or `"game"` (rewards.py); with `reuse=True` every step writes its
+    `"levels"`, `"sign"` or `"game"` (rewards.py); `reveal_counts_at`, from how many cards on the
+    observation has the counts of other hands (27, 10, 7 or 6: RULES 7.2); with `reuse=True` every step writes its
     observations and masks into the same two arrays, which the caller must have used up by then.
 
     Attributes: `engine` (its state may be read, copied, and set between steps), `num_tables`.
@@ -62,9 +64,11 @@ class GuandanVectorEnv:
         previous: str | None = "half",
         observe: bool = True,
         reward: str = "levels",
+        reveal_counts_at: int = 27,
         reuse: bool = False,
     ) -> None:
         self._reward = check_reward(reward)
+        self._reveal = Conduct(reveal_counts_at=reveal_counts_at).reveal_counts_at
         self._observe, reuse = check_flag(observe, "observe"), check_flag(reuse, "reuse")
         self.engine = Engine(
             num_tables, rules, seed=seed, episode=episode, level=level, previous=previous
@@ -143,7 +147,7 @@ class GuandanVectorEnv:
         seen = None
         if self._observe:
             decisions = engine.decisions(self._tables, packed_masks=packed)
-            seen = observation.encode(decisions, self._seen)
+            seen = observation.encode(decisions, self._seen, reveal_counts_at=self._reveal)
         return VecStep(
             seat=engine.state.seat.copy(),
             observation=seen,
@@ -167,6 +171,7 @@ def make_vec(
     previous: str | None = "half",
     observe: bool = True,
     reward: str = "levels",
+    reveal_counts_at: int = 27,
     reuse: bool = False,
 ) -> GuandanVectorEnv:
     """A `GuandanVectorEnv`; `rules` is a RuleSet or the name of a preset. Call `reset()` first.
@@ -182,5 +187,6 @@ def make_vec(
         previous=previous,
         observe=observe,
         reward=reward,
+        reveal_counts_at=reveal_counts_at,
         reuse=reuse,
     )

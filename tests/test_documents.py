@@ -59,6 +59,21 @@ CHINESE = {
 ENVIRONMENTS = (DOCS / "environments.md").read_text(encoding="utf-8")
 
 
+def leaderboard() -> str:
+    """Ratings and cross tables from the committed results, as `guandan leaderboard` prints them."""
+    from eval.benchmark import Benchmark
+    from eval.commands.leaderboard import RESAMPLES, markdown
+    from eval.crosstable import CrossTable
+    from eval.ratings import rate
+    from eval.store import Store
+    from eval.suites import DEFAULT, find_suite
+
+    suite = find_suite(DEFAULT)
+    known = Benchmark(suite, suite.count).known(Store(DOCS / "data" / "results.sqlite"))
+    table = CrossTable.of_all(known)
+    return markdown(table, rate(table, np.random.default_rng(0), RESAMPLES)).rstrip("\n")
+
+
 def markdown(head: str, lines: Iterable[Iterable[object]]) -> str:
     """A Markdown table; `head` has its columns with `|` between."""
     columns = head.split("|")
@@ -124,6 +139,7 @@ GENERATED: dict[tuple[str, str], Callable[[], str]] = {
     ("environments.md", "info"): info,
     ("observation.md", "blocks"): lambda: layout(observation.BLOCKS),
     ("observation.md", "full blocks"): lambda: layout(observation.FULL_BLOCKS),
+    ("results.md", "leaderboard"): leaderboard,
 }
 
 

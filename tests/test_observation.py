@@ -5,10 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from guandan_env import legality, observation
+from agents import single_seat
+from guandan_env import legality, make_vec, observation, raw_env
 from guandan_env.cards import HAND_SIZE, to_bits, to_counts
 from guandan_env.engine import Engine
-from guandan_env.errors import GuandanError
+from guandan_env.errors import GuandanError, RulesError
 from guandan_env.observation import BLOCK, BLOCKS, FULL_BLOCKS, FULL_SIZE, SIZE, encode, encode_full
 from guandan_env.rules import RuleSet
 from guandan_env.state import Phase
@@ -130,3 +131,39 @@ def test_out_is_filled_or_refused():
     for wrong in (np.zeros((1, SIZE), np.int8), np.zeros((2, SIZE), np.float32)):
         with pytest.raises(GuandanError, match="is allowed"):
             encode(engine.decisions(), wrong)
+
+
+@pytest.mark.rule("7.2")
+@pytest.mark.parametrize("shown_from", [6, 7, 10, 27])
+def test_counts_of_others_show_from_a_number_on(shown_from):
+    """In every environment; one's own count and all else are the same as ever."""
+    left = observation.BLOCK["left"].slice
+    parameters = {"previous": None, "reveal_counts_at": shown_from}
+    vec, plain = make_vec(8, seed=4, **parameters), make_vec(8, seed=4, previous=None)
+    seen, full = vec.reset(), plain.reset()
+    rng = np.random.default_rng(1)
+    hidden = 0
+    for _ in range(150):
+        counts = full.observation[:, left].copy()
+        others = counts[:, 1:]
+        hidden += int((others > shown_from).sum())
+        others[others > shown_from] = observation.NOT_SHOWN
+        assert (seen.observation[:, left] == counts).all()
+        rest = np.delete(seen.observation, np.arange(left.start, left.stop), axis=1)
+        assert (rest == np.delete(full.observation, np.arange(left.start, left.stop), axis=1)).all()
+        actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in full.mask])
+        seen, full = vec.step(actions), plain.step(actions)
+    assert (hidden > 0) == (shown_from < 27)
+    raw = raw_env(**parameters)
+    raw.reset(seed=4)
+    one = single_seat("greedy", **parameters)
+    for view in (raw.observe("player_0"), one.reset(seed=4)[0]):
+        others = view["observation"][left][1:]
+        assert ((others == observation.NOT_SHOWN) == (shown_from < 27)).all()
+
+
+@pytest.mark.rule("7.2")
+def test_numbers_that_no_rules_reveal_at_are_refused():
+    for make in (lambda n: make_vec(2, reveal_counts_at=n), lambda n: raw_env(reveal_counts_at=n)):
+        with pytest.raises(RulesError, match="reveal_counts_at"):
+            make(12)

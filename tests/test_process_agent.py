@@ -1,39 +1,26 @@
-"""Programs in processes of their own: every way to fail has a name, and nothing is left behind.
+"""Agents in processes of their own: every way to fail has a name, and stops nobody else.
 
-No test says how long anything takes: a limit is either far too long to be met, or is met by a
-program that does nothing for ever.
+No test says how long anything takes, see test_process.py.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from multiprocessing import resource_tracker
 from pathlib import Path
 
 import numpy as np
 import pytest
+from process_helpers import LONG, NEEDS_POSIX, SHORT, nothing_left, python, wait_until_gone
 
 from agents import AgentError
-from agents.answers import Answer, Cause, Wrong, ask
+from agents.answers import Cause, ask
 from agents.greedy import Greedy
-from agents.process import MOST_NOISE, LineProcess, ProcessFault
-from agents.process_agent import MOST_RESTARTS, Isolated, Keeper, close, first_leads, make_under
-from agents.process_frames import (
-    HEADER,
-    FrameError,
-    frame,
-    most_answer,
-    pack_answer,
-    pack_decisions,
-    unpack_answer,
-    unpack_decisions,
-)
+from agents.process_agent import Isolated, close, first_leads, make_under
 from eval.duplicate import Terms, play_duplicate, play_pairs
 from eval.faults import AgentFaultError
 from eval.match import Match
@@ -42,10 +29,8 @@ from guandan_env.conduct import Conduct
 from guandan_env.engine import Engine
 from guandan_env.state import Phase
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="programs as players need POSIX")
-
-LONG = 600.0  # seconds, far more than any answer takes
-SHORT = 0.3  # for programs that never answer
+__all__ = ["nothing_left"]
+pytestmark = [NEEDS_POSIX, pytest.mark.usefixtures("nothing_left")]
 
 BOTS = '''
 import os
@@ -198,290 +183,6 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     sys.modules.pop("some_bots", None)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left():
-    """No test leaves a child of ours behind, running or as a zombie."""
-    resource_tracker.ensure_running()  # multiprocessing's own; it stays as long as we do
-    before = children()
-    yield
-    assert children() <= before
-
-
-def children() -> set[int]:
-    """Numbers of our child processes, zombies too, as the kernel tells them (Linux)."""
-    try:
-        tasks = Path("/proc/self/task").iterdir()
-        return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
-    except OSError:
-        pytest.skip("the kernel does not list children")
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process runs no more; who collects the child of another is not ours to say."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
-def wait_until_gone(pid: int) -> None:
-    while not is_gone(pid):
-        time.sleep(0.01)
-
-
-def python(code: str) -> list[str]:
-    return [sys.executable, "-c", code]
-
-
-def fault_of(code: str, seconds: float | None = LONG, **options) -> Wrong:
-    """What is wrong with a program that is asked "hello"; it must have been ended."""
-    program = LineProcess(python(code), **options)
-    with pytest.raises(ProcessFault) as info:
-        program.ask("hello", seconds)
-    assert not program.process.alive
-    with pytest.raises(ProcessFault, match="has been ended"):
-        program.ask("hello", seconds)
-    return info.value.wrong
-
-
-# ---------------------------------------------------------------------- lines
-
-
-def test_lines_go_there_and_back():
-    program = LineProcess(python("while True: print(input()[::-1], flush=True)"))
-    assert program.ask("掼蛋 abc", LONG) == "cba 蛋掼"
-    program.send("one")
-    program.send("two")
-    assert [program.receive(LONG), program.receive()] == ["eno", "owt"]
-    long = "x" * 300_000  # more than pipes hold
-    assert program.ask(long, LONG) == long
-    with pytest.raises(ValueError, match="one line"):
-        program.send("one\ntwo")
-    program.stop()
-    program.stop()
-    assert not program.process.alive
-
-
-def test_a_program_may_end_in_peace(tmp_path):
-    code = (
-        f"import sys; print('hi', flush=True); sys.stdin.read(); open({str(tmp_path / 'x')!r}, 'w')"
-    )
-    program = LineProcess(python(code))
-    assert program.receive(LONG) == "hi"
-    program.stop(grace=LONG)
-    assert (tmp_path / "x").exists()
-
-
-def test_a_program_gets_folder_and_environment(tmp_path):
-    code = "import os; print(os.getcwd(), os.environ['ANSWER'])"
-    program = LineProcess(python(code), cwd=tmp_path, env={**os.environ, "ANSWER": "42"})
-    assert program.receive(LONG) == f"{tmp_path} 42"
-    program.stop()
-
-
-@pytest.mark.parametrize("seconds", [0.0, SHORT])
-def test_a_hanging_program_is_late(seconds):
-    wrong = fault_of("import time; time.sleep(600)", seconds)
-    assert wrong == Wrong(Cause.LATE, f"it gave no answer within {seconds:g} s")
-
-
-@pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        ("import sys; sys.exit(3)", "exited with status 3"),
-        ("pass", "exited with status 0"),
-        ("raise ValueError('boom')", r"status 1 \(last words: ValueError: boom\)"),
-        ("import sys; sys.stdout.write('half')", "exited in the middle of an answer"),
-        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
-        ("import os; os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
-        ("import os, time; os.close(1); time.sleep(600)", "closed its output"),
-        ("import os, time; os.close(0); os.close(1); os.close(2); time.sleep(600)", "closed its"),
-    ],
-)
-def test_a_program_that_ends_has_crashed(code, text):
-    wrong = fault_of(code)
-    assert wrong.cause is Cause.CRASH
-    assert re.search(text, wrong.text)
-
-
-@pytest.mark.parametrize("seconds", [LONG, None])
-@pytest.mark.parametrize(("name", "text"), [("stdout", "its output"), ("stderr", "standard error")])
-def test_a_flood_is_cut_off(name, text, seconds):
-    wrong = fault_of(f"import sys\nwhile True: sys.{name}.write('x' * 99_999)", seconds)
-    assert wrong.cause is Cause.CRASH
-    assert f"flooded {text}" in wrong.text
-    assert len(wrong.text) < 1000
-
-
-def test_the_longest_line_is_a_choice():
-    code = "print('x' * 50, flush=True); input(); input()"
-    program = LineProcess(python(code), most=51)
-    assert program.receive(LONG) == "x" * 50
-    program.stop(0)
-    assert "more than 50 bytes" in fault_of(code, most=50).text
-
-
-def test_chatter_on_standard_error_is_no_fault():
-    size = MOST_NOISE // 100
-    code = (
-        "import sys\n"
-        f"for line in sys.stdin: sys.stderr.write('x' * {size}); print(line, end='', flush=True)"
-    )
-    program = LineProcess(python(code))
-    for number in range(5):
-        assert program.ask(str(number), LONG) == str(number)
-    program.stop()
-
-
-def test_bytes_that_are_no_text_are_garbage():
-    wrong = fault_of(r"import sys; sys.stdout.buffer.write(b'\xff\xfe\n')")
-    assert wrong.cause is Cause.ERROR
-    assert "garbage" in wrong.text
-
-
-def test_what_cannot_be_started_is_absent(tmp_path):
-    for command in (["/no/such/program"], [str(tmp_path)], ["a\0b"]):
-        with pytest.raises(ProcessFault, match="cannot be started") as info:
-            LineProcess(command)
-        assert info.value.wrong.cause is Cause.ABSENT
-
-
-def test_a_program_that_never_reads_is_found():
-    program = LineProcess(python("import time; time.sleep(600)"))
-    lines = ["x" * 1_000_000] * 1000
-
-    def send_all() -> None:
-        for line in lines:
-            program.send(line)
-
-    with pytest.raises(ProcessFault, match="unread"):
-        send_all()
-
-
-def test_children_are_ended_too():
-    code = (
-        "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "print(child.pid, flush=True)\n"
-    )
-    program = LineProcess(python(code + "time.sleep(600)"))
-    pid = int(program.receive(LONG))
-    with pytest.raises(ProcessFault) as info:
-        program.receive(SHORT)
-    assert info.value.wrong.cause is Cause.LATE
-    wait_until_gone(pid)
-    # A child that holds the pipes open does not hide that its parent is gone.
-    program = LineProcess(python(code))
-    pid = int(program.receive(LONG))
-    with pytest.raises(ProcessFault, match="exited with status 0"):
-        program.receive(LONG)
-    wait_until_gone(pid)
-
-
-def test_a_forgotten_program_is_ended():
-    program = LineProcess(python("import time; print(flush=True); time.sleep(600)"))
-    program.receive(LONG)
-    assert children()
-    del program
-
-
-def test_many_at_once():
-    programs = [LineProcess(python(f"input(); print({n}, flush=True); input()")) for n in range(12)]
-    hanging = [LineProcess(python("import time; time.sleep(600)")) for _ in range(4)]
-    for program in programs + hanging:
-        program.send("go")
-    for program in hanging:
-        with pytest.raises(ProcessFault):
-            program.receive(SHORT)
-    assert [int(program.receive(LONG)) for program in programs] == list(range(12))
-    for program in programs:
-        program.stop(0)
-
-
-def test_a_keeper_gives_up():
-    class Program:
-        stopped = 0
-
-        def stop(self) -> None:
-            Program.stopped += 1
-
-    keeper = Keeper(Program)
-    for _ in range(MOST_RESTARTS + 1):
-        assert keeper.program is keeper.program
-        keeper.drop()
-    assert Program.stopped == MOST_RESTARTS + 1
-    with pytest.raises(ProcessFault, match="enough") as info:
-        keeper.program  # noqa: B018
-    assert info.value.wrong.cause is Cause.ABSENT
-    keeper.reset()
-    assert keeper.program
-
-
-# ---------------------------------------------------------------------- frames
-
-
-def decisions_of(n: int = 20):
-    engine = Engine(n, seed=2)
-    for _ in range(9):
-        rows = np.zeros(n, dtype=np.int64)
-        pending = engine.decisions()
-        rows[pending.index] = Greedy().act(pending)
-        engine.step(rows)
-    return engine.decisions()
-
-
-def test_decisions_travel_whole():
-    sent = decisions_of()
-    got = unpack_decisions(pack_decisions(sent)[HEADER.size :])
-    assert got.rules == sent.rules
-    for name in sent.__dataclass_fields__:
-        if name != "rules":
-            one, other = getattr(sent, name), getattr(got, name)
-            assert one.dtype == other.dtype
-            np.testing.assert_array_equal(one, other)
-    got.hand_bits[:] = 0  # agents may write into what they are given
-    np.testing.assert_array_equal(got.key, sent.key)
-
-
-def test_answers_travel_whole():
-    wrong = {1: Wrong(Cause.ILLEGAL, "掼" * 999), 3: Wrong(Cause.ERROR, "no\nidea")}
-    sent = Answer(np.arange(5) - 1, np.full((5, 54), 2, dtype=np.uint8), wrong)
-    packed = pack_answer(sent)
-    assert len(packed) <= most_answer(5)
-    got = unpack_answer(packed[HEADER.size :], 5)
-    np.testing.assert_array_equal(got.rows, sent.rows)
-    np.testing.assert_array_equal(got.cards, sent.cards)
-    assert got.wrong[3] == Wrong(Cause.ERROR, "no idea")
-    assert got.wrong[1].text == "掼" * 299 + "…"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"\n",
-        b"not json\n" + bytes(62),
-        b"[" * 100_000 + b"\n",
-        b"[]\n" + bytes(61),
-        b"[]\n" + bytes(63),
-        b"{}\n" + bytes(62),
-        b"[[1, 2]]\n" + bytes(62),
-        b'[[1, "error", "text"]]\n' + bytes(62),
-        b'[[-1, "error", "text"]]\n' + bytes(62),
-        b'[[0, "late", "text"]]\n' + bytes(62),
-        b'[[0, "error", 7]]\n' + bytes(62),
-        b'[[0, "error", "a"], [0, "error", "b"]]\n' + bytes(62),
-    ],
-)
-def test_an_answer_of_another_form_is_refused(body):
-    with pytest.raises(FrameError):
-        unpack_answer(body, 1)
-    assert unpack_answer(b'[[0, "error", "text"]]\n' + bytes(62), 1).wrong
-
-
-# ---------------------------------------------------------------------- agents
 
 
 def isolated(how: str, move_time: float = LONG, **options) -> Isolated:
@@ -726,8 +427,3 @@ def test_a_process_that_nobody_asks_any_more_ends_itself(folder):
     asker.wait()
     for pid in pids.read_text().split():
         wait_until_gone(int(pid))
-
-
-def test_frames_hold_what_they_say():
-    word, length = HEADER.unpack_from(frame(b"said", [1], b"xyz"))
-    assert (word, length) == (b"said", len(b"[1]\nxyz"))

@@ -28,6 +28,8 @@ BOT = next(block for block in BLOCKS if block.startswith("# my_bot.py\n"))
 REDUCED = {
     "demo": ["--deals", "4"],
     "match": ["--deals", "4"],
+    "eval": ["--deals", "4"],
+    "leaderboard": ["--deals", "4"],
     "bench": ["--tables", "2", "--seconds", "0.01"],
     "play": ["--seed", "1"],
 }

@@ -7,6 +7,7 @@ unknown key with the nearest one, a value of another type or out of range with w
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,15 @@ import yaml
 from agents.networks import NetworkConfig
 from guandan_env.errors import GuandanError, nearest, one_line, shown
 from guandan_env.rules import RuleSet
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads 1e-4 as a number, which YAML 1.1 does not."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
+)
 
 Check = Callable[[object], Any]
 C = TypeVar("C", bound="TrainConfig")
@@ -168,6 +178,10 @@ def from_mapping(kind: type[C], values: Mapping[Any, Any], where: str) -> C:
     return config
 
 
+def _read(source: str) -> Any:
+    return yaml.load(source, _Loader)
+
+
 def load(kind: type[C], path: Path | None, settings: Sequence[str]) -> C:
     """The settings of a learner from a YAML file, changed by texts `key=value`.
 
@@ -176,7 +190,7 @@ def load(kind: type[C], path: Path | None, settings: Sequence[str]) -> C:
     values: dict[Any, Any] = {}
     if path is not None:
         try:
-            given = yaml.safe_load(path.read_text(encoding="utf-8"))
+            given = _read(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ConfigError(f"{path} cannot be read: {one_line(error)}") from error
         if not isinstance(given, dict):
@@ -189,7 +203,7 @@ def load(kind: type[C], path: Path | None, settings: Sequence[str]) -> C:
         if not equals:
             raise ConfigError(f"--set {item!r}: settings are written key=value")
         try:
-            values[key] = yaml.safe_load(value)
+            values[key] = _read(value)
         except yaml.YAMLError as error:
             raise ConfigError(f"--set {item!r}: {one_line(error)}") from error
         from_mapping(kind, {key: values[key]}, "--set")

@@ -24,6 +24,8 @@ from train.pool import Pool
 from train.rewards import deal_reward
 from train.rollout import Experience, Opponent, SelfPlay
 
+MAX_GRADIENT = 0.5  # norm of a group's gradient
+
 
 class LossError(GuandanError):
     """A loss is no number any more; the message says where the batch is."""
@@ -123,15 +125,29 @@ class Learner:
         """Half precision where it is fast."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.half)
 
-    def check_loss(self, loss: Tensor, batch: Mapping[str, Tensor]) -> None:
-        """`LossError` if a loss is not finite, the batch saved for inspection."""
-        if not torch.isfinite(loss):
+    def step(
+        self, optimizer: torch.optim.Optimizer, loss: Tensor, batch: Mapping[str, Tensor]
+    ) -> None:
+        """Go one step down the gradient of a loss, each of the optimiser's groups clipped.
+
+        If loss or gradient are not finite, nothing is changed but the batch saved for inspection,
+        and `LossError` raised.
+        """
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        norms = [
+            nn.utils.clip_grad_norm_(group["params"], MAX_GRADIENT)
+            for group in optimizer.param_groups
+        ]
+        if not torch.isfinite(torch.stack([loss.detach(), *norms])).all():
             path = self.folder / "failed-batch.safetensors"
             save_tensors(path, {name: tensor.float() for name, tensor in batch.items()})
             raise LossError(
-                f"the loss of update {self.updates} is {loss.item()}; its batch is in {path}, and "
+                f"the loss of update {self.updates} is {loss.item()}, its gradient "
+                f"{', '.join(str(norm.item()) for norm in norms)}; its batch is in {path}, and "
                 "the last checkpoint is as it was"
             )
+        optimizer.step()
 
     # ------------------------------------------------------------------ saving
 

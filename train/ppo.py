@@ -162,16 +162,11 @@ class PPO(Learner):
                 notes |= more
                 loss = policy_loss - entropy_worth * entropy
             loss = loss + 0.5 * value_loss
-            self.check_loss(
-                loss,
-                {"observation": x.observation, "rows": x.rows, "features": x.features, "of": x.of,
-                 "scores": scores, "value": value},
-            )  # fmt: skip
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            nn.utils.clip_grad_norm_(self.policy.parameters(), 0.5)
-            nn.utils.clip_grad_norm_(self.critic.parameters(), 1.0)
-            self.optimizer.step()
+            batch = {
+                "observation": x.observation, "rows": x.rows, "features": x.features, "of": x.of,
+                "scores": scores, "value": value,
+            }  # fmt: skip
+            self.step(self.optimizer, loss, batch)
             for name, note in (notes | {"losses/policy": policy_loss}).items():
                 told.setdefault(name, []).append(note.item())
             if not imitates and told["losses/kl"][-1] > 1.5 * self.config.target_kl:

@@ -30,6 +30,7 @@ class Run:
 
     def __init__(self, learner: Learner, resume: bool, said: Callable[[str], None]) -> None:
         self.learner, self.said = learner, said
+        self._stopped = False
         config = learner.config
         self.folder = learner.folder
         self._best = self.folder / LAST_BEST / "policy.safetensors"
@@ -58,31 +59,33 @@ class Run:
         why = f": {'; '.join(reasons)}" if reasons else ""
         raise GuandanError(f"{self.folder} holds no checkpoint to go on from{why}")
 
-    def train(self, told: Told) -> None:
-        """Train to the end; `told` is shown each update's figures. Ctrl-C saves and ends it."""
+    def stop(self) -> None:
+        """End the run after the present update."""
+        self._stopped = True
+
+    def train(self, told: Told) -> bool:
+        """Train to the end, or until `stop`; whether it is the end.
+
+        `told` is shown each update's figures.
+        """
         learner = self.learner
         saved = time.monotonic()
         with Log(self.folder, learner) as log:
-            try:
-                while learner.done < 1:
-                    begun = time.monotonic()
-                    moves = learner.moves
-                    figures = learner.update()
-                    took = time.monotonic() - begun
-                    learner.seconds += took
-                    figures["charts/SPS"] = (learner.moves - moves) / took
-                    log.figures(figures)
-                    told(learner, figures)
-                    if learner.updates % learner.config.eval_every == 0:
-                        self._evaluate(log)
-                    if time.monotonic() - saved >= 60 * learner.config.checkpoint_minutes:
-                        self.save()
-                        saved = time.monotonic()
-                self._evaluate(log)
-            finally:
-                # A loss that went wrong must not replace a good checkpoint by a bad one.
-                if self._is_sound():
+            while learner.done < 1 and not self._stopped:
+                begun, moves = time.monotonic(), learner.moves
+                figures = learner.update()
+                took = time.monotonic() - begun
+                learner.seconds += took
+                figures["charts/SPS"] = (learner.moves - moves) / took
+                log.figures(figures)
+                told(learner, figures)
+                if learner.updates % learner.config.eval_every == 0 or learner.done >= 1:
+                    self._evaluate(log)
+                if time.monotonic() - saved >= 60 * learner.config.checkpoint_minutes:
                     self.save()
+                    saved = time.monotonic()
+            self.save()
+        return learner.done >= 1
 
     def save(self) -> None:
         """Write a checkpoint; where the disk does not take it, say so and go on."""
@@ -95,9 +98,6 @@ class Run:
         if learner.pool is not None:
             kept = [checkpoint.pool_of(path) for path in checkpoint.saved(self.folder)]
             learner.pool.drop_others(set().union(*kept))
-
-    def _is_sound(self) -> bool:
-        return all(bool(torch.isfinite(p).all()) for p in self.learner.policy.parameters())
 
     def _evaluate(self, log: Log) -> None:
         """Play against the agents of the settings and the last best, and keep the better one."""

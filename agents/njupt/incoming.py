@@ -146,7 +146,7 @@ class Told(Struct):
 _T = TypeVar("_T")
 _INDEX = msgspec.json.Decoder(Index)
 _REQUEST: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
-_SAID = msgspec.json.Decoder(Said | int)
+_SAID = msgspec.json.Decoder(Said | int | Wire)
 _TOLD = msgspec.json.Decoder(Told)
 
 
@@ -161,12 +161,14 @@ def parse_request(data: str | bytes) -> Request:
 
 
 def parse_said(data: str | bytes) -> Said:
-    """What a program answers to a question, an index alone too; `WireError` for anything else."""
+    """What a program answers to a question, or a bare index or action; else `WireError`."""
     said = _parse(_SAID, data, MOST_REQUEST)
     if isinstance(said, int):
         if not 0 <= said < _MOST_ACTIONS:
             raise WireError(f"{said} is no index")
         return Said(actIndex=said)
+    if isinstance(said, tuple):
+        return Said(act=said)
     return said
 
 

@@ -42,6 +42,7 @@ class SeatTalk:
     def _forget(self) -> None:
         self.talk = Talk(self.form)
         self.told: list[Message] = []  # all notes of this deal, for a program that begins anew
+        self._length = 0  # of the history, at the last decision
         self._heard = 0  # entries of the history that were told
         self._in_play = False
         self._paid = self._returned = False
@@ -51,7 +52,8 @@ class SeatTalk:
         """What was said since decision i's seat was asked last."""
         new: list[Message] = []
         deal = int(decisions.table[i]), int(decisions.deal[i])
-        if deal != self._deal:
+        # A deal may be played again, as in a position that is tried from both sides.
+        if deal != self._deal or decisions.length[i] < self._length:
             if self._deal == (deal[0], deal[1] - 1) and decisions.previous[i, 0] >= 0:
                 order = decisions.previous[i].tolist()
                 new.append(messages.episode_over(order, self._level, {}))
@@ -61,6 +63,7 @@ class SeatTalk:
             new.append(self._beginning(decisions, i))
         else:
             begun = 0
+        self._length = int(decisions.length[i])
         new += self._tribute(decisions, i)
         if decisions.phase[i] == Phase.PLAY:
             new += self._plays(decisions, i)

@@ -154,12 +154,14 @@ def _play(
             if opponent == agent:
                 continue  # exactly even, by construction
             pairs = play_match(benchmark, agent, opponent, store, show)
-            played.append((opponent, pairs))
+            if len(pairs) >= 2:
+                played.append((opponent, pairs))
             if len(pairs) < benchmark.deals:
                 break
-    except KeyboardInterrupt:
-        if not played:
-            raise
+    except KeyboardInterrupt:  # before anything of this match was known
+        pass
+    if not played:
+        raise KeyboardInterrupt
     return played
 
 

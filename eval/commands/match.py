@@ -34,6 +34,12 @@ def main(argv: list[str]) -> int:
     if args.deals is None:
         args.deals = 0 if args.games else DEALS
     match = match_of(args)
+    report = None
+    if args.report is not None:
+        # Imported here: most matches do without plots.
+        from eval.report import Report
+
+        report = Report(args.report)
     try:
         # What agents print is no result.
         with redirect_stdout(sys.stderr):
@@ -42,12 +48,15 @@ def main(argv: list[str]) -> int:
         raise GuandanError(f"{error} ({keep_faults([error.fault])})") from error
     faults = [fault for pairs in (deals, games) if pairs for fault in pairs.faults if fault.record]
     kept = keep_faults(faults) if faults else ""
+    page = report and report.write_match(match, deals, games, ["guandan", "match", *argv])
     if args.json:
         print(json.dumps(result, ensure_ascii=False))
     else:
         print_result(result, deals, games)
         if kept:
             print(kept[0].upper() + kept[1:] + ".")
+        if page is not None:
+            print(f"Report: {page}")
     return 0
 
 
@@ -104,6 +113,9 @@ def _parser() -> argparse.ArgumentParser:
         "are ended when they take longer (default: what the rules' conduct says; most say nothing)",
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write every deal to a file")
+    parser.add_argument(
+        "--report", type=Path, metavar="DIR", help="write a page with plots to a new folder"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
     return parser
 
@@ -226,8 +238,9 @@ def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | Non
     row("games won", "game_win_rate", ".1%")
     row("deals a game", "deals_per_game", ".1f")
     if deals is not None:
-        shares = " ".join(f"{share:.1%}" for share in result["first_place_by_seat"])
-        table.add_row("first at seats 0 1 2 3", shares, "")
+        firsts = zip(result["first_place_by_seat"], result["first_place_by_seat_ci"], strict=True)
+        for seat, (share, (low, high)) in enumerate(firsts):
+            table.add_row(f"first at seat {seat}", f"{share:.1%}", f"{low:.1%} … {high:.1%}")
     console = Console()
     console.print(table)
     console.print(Text(verdict(result)))

@@ -67,11 +67,12 @@ class Course:
         lines: list[Line] = []
         for number in reversed(range(max(1, len(history)))):
             known = {line.entrant for line in lines}
+            name = self.competition.stages[number].name
             rest = [x for x in self.standings(number, history) if x.entrant not in known]
             places: dict[int, int] = {}  # of the stage, to those of the whole
             for line in rest:
                 place = places.setdefault(line.place, len(lines) + 1)
-                lines.append(Line(line.entrant, place, line.figures, line.group))
+                lines.append(Line(line.entrant, place, stage=name))
         return lines
 
 

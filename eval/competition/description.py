@@ -20,6 +20,7 @@ from guandan_env.options import LONGEST_TEXT, yaml_module
 
 MOST_ENTRANTS = 1024
 MOST_STAGES = 16
+LONGEST_SOURCE = 200
 KEYS = ("name", "source", "seed", "match", "entrants", "stages")
 
 
@@ -101,7 +102,7 @@ def from_dict(given: object) -> Competition:
     _different([stage.name for stage in stages], "stages")
     return Competition(
         name=whole.text("name"),
-        source=whole.text("source", ""),
+        source=whole.text("source", "", LONGEST_SOURCE),
         seed=whole.whole("seed", 0, MOST_SEED, 0),
         entrants=entrants,
         stages=tuple(stages),

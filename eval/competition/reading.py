@@ -67,14 +67,14 @@ class Part:
             raise self.error(key, f"one of {', '.join(words)}{near}")
         return value
 
-    def text(self, key: str, default: str | None = None) -> str:
+    def text(self, key: str, default: str | None = None, longest: int = LONGEST_NAME) -> str:
         """One line of printable text."""
         value = self.given.get(key, default)
         if type(value) in (int, float):
             value = str(value)  # a club called 7 need not be quoted
-        good = isinstance(value, str) and value.isprintable() and len(value) <= LONGEST_NAME
+        good = isinstance(value, str) and value.isprintable() and len(value) <= longest
         if not good or not (str(value).strip() or value == default):
-            raise self.error(key, f"a text of 1 to {LONGEST_NAME} printable characters")
+            raise self.error(key, f"a text of 1 to {longest} printable characters")
         return str(value).strip()
 
     def items(self, key: str, most: int, default: list[Any] | None = None) -> list[Any]:

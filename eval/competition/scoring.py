@@ -26,13 +26,14 @@ class Line:
     """One line of standings. place: from 1, shared by those whom nothing tells apart.
 
     figures: what led to it, by the heading of its column. group: of the entrant, where there are
-    groups.
+    groups. stage: the last one that it took part in, in the ranking of a whole competition.
     """
 
     entrant: int
     place: int
     figures: Mapping[str, float] = field(default_factory=dict)
     group: str = ""
+    stage: str = ""
 
 
 @dataclass

@@ -83,8 +83,8 @@ class Store:
                 told = json.dumps({"name": computed.name, "pairings": pairings})
                 self._add("rounds", (stage, number, told))
                 return computed
-            pairings = [Pairing(*pairing) for pairing in json.loads(row[0])["pairings"]]
-            return replace(computed, pairings=tuple(pairings))
+            drawn = tuple(Pairing(*pairing) for pairing in json.loads(row[0])["pairings"])
+            return replace(computed, pairings=drawn)
 
     def games(self, stage: int, number: int) -> dict[tuple[int, int], GameResult]:
         """The games of a round that are over, by numbers of match and game."""

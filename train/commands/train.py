@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from guandan_env.cli import EXIT_INTERRUPTED
 from guandan_env.errors import GuandanError, nearest
+
+if TYPE_CHECKING:
+    from train.learner import Learner
+    from train.run import Run
 
 # learner: module, class of its settings, class
 LEARNERS = {
@@ -23,6 +32,9 @@ def main(argv: list[str]) -> int:
             f"allowed: {', '.join(LEARNERS)}"
         )
     # Imported here: they take torch, which whoever asks for help or errs should not wait for.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
     from train.config import load
     from train.run import Run
 
@@ -30,11 +42,11 @@ def main(argv: list[str]) -> int:
     found = importlib.import_module(module)
     config = load(getattr(found, settings), args.config, args.set)
     out = args.out or Path("runs") / args.algo
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
     console = Console(stderr=True)
-    said = lambda text: console.log(text, highlight=False)  # noqa: E731
+
+    def said(text: str) -> None:
+        console.log(text, highlight=False, markup=False)
+
     run = Run(getattr(found, learner)(config, out), args.resume, said)
     columns = (
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
@@ -43,15 +55,35 @@ def main(argv: list[str]) -> int:
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(f"{args.algo} in {out}", total=1.0, now="")
 
-        def told(at, figures: dict[str, float]) -> None:
+        def told(at: Learner, figures: dict[str, float]) -> None:
             entropy = figures.get("losses/entropy")
             now = f"{at.moves:,} moves, {figures['charts/SPS']:,.0f}/s"
             now += f", entropy {entropy:.2f}" if entropy is not None else ""
             bar.update(task, completed=at.done, now=now)
 
-        run.train(told)
-    console.print(f"done: guandan match {args.algo}:{out} greedy")
+        with _interrupts(run, said):
+            finished = run.train(told)
+    if not finished:
+        said(f"stopped and saved; --resume goes on with {out}")
+        return EXIT_INTERRUPTED
+    said(f"done; to see what it can do: guandan match {args.algo}:{out} greedy")
     return 0
+
+
+@contextmanager
+def _interrupts(run: Run, said: Callable[[str], None]) -> Iterator[None]:
+    """The first Ctrl-C ends the run after the present update, the second at once."""
+
+    def interrupted(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        said("stopping after this update; once more Ctrl-C stops at once and saves nothing")
+        run.stop()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _parser() -> argparse.ArgumentParser:
