@@ -4,9 +4,10 @@ PYTHON ?= python3
 WORKERS ?= 2
 VENV := .venv
 STAMP := $(VENV)/.installed
+COMPAT ?= compat compat-rllib compat-agilerl
 PYTEST := $(VENV)/bin/python -m pytest -n $(WORKERS) --benchmark-disable
 
-.PHONY: demo test test-all lint types
+.PHONY: demo test test-all test-compat lint types
 
 demo: $(STAMP)
 	$(VENV)/bin/guandan demo
@@ -16,6 +17,17 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(PYTEST)
+
+# Other people's learners, in environments of their own: their pins exclude each other.
+test-compat: $(COMPAT:%=.venv-%/.installed)
+	@for name in $(COMPAT); do GUANDAN_COMPAT=$$name \
+	  .venv-$$name/bin/python -m pytest -rs tests/compat || exit 1; done
+
+.venv-%/.installed: tests/compat/%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --requirement $<
+	.venv-$*/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

@@ -1,8 +1,9 @@
-"""`ppo`: plays what a trained policy network likes."""
+"""`ppo`, `dqn`, `dmc`: play what a trained network likes best."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -83,12 +84,15 @@ class NetworkPlayer:
         return inputs.rows[inputs.start + place]
 
 
-class PPO(NetworkPlayer):
-    """A policy trained by `guandan train ppo`.
+class TrainedPlayer(NetworkPlayer):
+    """What `guandan train` has trained.
 
     path: `pretrained`, a file of weights, or the folder of a checkpoint or a run. sample: draw
-    from the policy instead of playing its best; temperature above 1 flattens it.
+    from the softmax of the scores divided by temperature instead of playing the best.
     """
+
+    kind: ClassVar[str]
+    """The name of the learner."""
 
     def __init__(self, path: str, sample: bool = False, temperature: float = 1.0) -> None:
         if not isinstance(sample, bool):
@@ -97,6 +101,24 @@ class PPO(NetworkPlayer):
             raise AgentError(
                 f"temperature is {shown(temperature)}; a number from 0.01 to 100 is allowed"
             )
-        network, about = load_network(find(str(path), "ppo"))
-        super().__init__(network, f"ppo:{path}", temperature=temperature if sample else 0.0)
-        self.version = f"ppo-{about.get('moves', 0)}"
+        network, about = load_network(find(str(path), self.kind))
+        super().__init__(network, f"{self.kind}:{path}", temperature=temperature if sample else 0.0)
+        self.version = f"{self.kind}-{about.get('moves', 0)}"
+
+
+class PPO(TrainedPlayer):
+    """A policy; temperature above 1 flattens it."""
+
+    kind = "ppo"
+
+
+class DQN(TrainedPlayer):
+    """Values of actions by bootstrapping, in levels: a sensible temperature is 0.1."""
+
+    kind = "dqn"
+
+
+class DMC(TrainedPlayer):
+    """Values of actions by the outcomes of deals, in levels: a sensible temperature is 0.1."""
+
+    kind = "dmc"

@@ -43,6 +43,8 @@ KINDS: dict[str, Kind] = {
     "greedy": Kind("agents.greedy:Greedy", "the yardstick: low cards first, bombs when it must"),
     "planner": Kind("agents.planner:Planner", "plans its hand and plays to the plan"),
     "ppo": Kind("agents.policy_net:PPO", "a network trained by self-play", "PATH"),
+    "dqn": Kind("agents.policy_net:DQN", "values of actions learned from values", "PATH"),
+    "dmc": Kind("agents.policy_net:DMC", "values of actions learned from outcomes", "PATH"),
     "search": Kind("agents.search:Search", "plays BASE's choices out in samples", "BASE"),
     "njupt": Kind(
         "agents.message_bots:Njupt", "a Python bot that speaks the platform's messages", "FOLDER"

@@ -36,6 +36,8 @@ COMMANDS: dict[str, Command] = {
     "eval": Command("eval.commands.eval:main", "an agent against the standard opponents"),
     "leaderboard": Command("eval.commands.leaderboard:main", "ratings, and who beats whom"),
     "play": Command("eval.commands.play:main", "play at the terminal against bots"),
+    "serve": Command("eval.commands.serve:main", "a server for bots of the NJUPT platform"),
+    "join": Command("eval.commands.join:main", "an agent plays on such a server"),
     "replay": Command("guandan_env.commands.replay:main", "look at recorded deals, move by move"),
     "verify": Command("guandan_env.commands.verify:main", "play recorded deals again, find faults"),
     "dataset": Command(
@@ -61,6 +63,7 @@ _EXTRA_OF = {
     "torch": "train",
     "tensorboard": "train",
     "safetensors": "train",
+    "websockets": "web",
 }
 
 

@@ -23,6 +23,7 @@ from guandan_env.actions import (
     Pattern,
 )
 from guandan_env.cards import (
+    HAND_SIZE,
     KIND_NAMES,
     KIND_OF,
     NUM_KINDS,
@@ -38,6 +39,7 @@ from guandan_env.errors import GuandanError, PlayError, shown
 from guandan_env.notation import find_rows, hand_counts, parse_row, row_name
 from guandan_env.plays import plays_of_row
 from guandan_env.record import level_name
+from guandan_env.scene_of import is_revealed
 from guandan_env.state import MAX_HISTORY, Phase
 
 VOCABULARY_VERSION = "tokens-v1"
@@ -178,10 +180,11 @@ def _history(d: Decisions, seat: NDArray[np.int64]) -> NDArray[np.int64]:
 # ---------------------------------------------------------------------- text
 
 
-def describe(decisions: Decisions, i: int = 0) -> str:
+def describe(decisions: Decisions, i: int = 0, *, reveal_counts_at: int = HAND_SIZE) -> str:
     """Decision i in plain words: the standing, what happened, the hand, and the legal plays.
 
-    `GuandanError` for an i that is no decision.
+    Numbers of cards of others above `reveal_counts_at` are not said (RULES 7.2). `GuandanError`
+    for an i that is no decision.
     """
     d = _one(decisions, i)
     seat, level, phase = int(d.seat[0]), int(d.level[0]), Phase(d.phase[0])
@@ -192,7 +195,7 @@ def describe(decisions: Decisions, i: int = 0) -> str:
         "Players in turn: me, next (opponent), partner, previous (opponent).",
         *_tribute_lines(d, seat),
         *_trick_lines(d, seat),
-        f"Cards left: {_by_seat(d.counts[0].tolist(), seat)}.",
+        f"Cards left: {_counts(d.counts[0].tolist(), seat, reveal_counts_at)}.",
         f"Out, first to last: {_out(d, seat)}.",
         f"Your hand: {' '.join(card_names(d.hand[0]))}.",
         _question(d, seat, phase),
@@ -329,8 +332,13 @@ def _sorted_rows(mask: NDArray[np.int8], level: int) -> list[int]:
     return found
 
 
-def _by_seat(numbers: Sequence[int], me: int) -> str:
-    return ", ".join(f"{name} {numbers[(me + k) % 4]}" for k, name in enumerate(SEATS))
+def _counts(numbers: Sequence[int], me: int, reveal_at: int) -> str:
+    shown = []
+    for k, name in enumerate(SEATS):
+        left = numbers[(me + k) % 4]
+        known = not k or is_revealed(left, reveal_at)
+        shown.append(f"{name} {left}" if known else f"{name} more than {reveal_at}")
+    return ", ".join(shown)
 
 
 def _out(d: Decisions, me: int) -> str:

@@ -226,7 +226,8 @@ def _no_array(path):
 
 @pytest.mark.parametrize(
     "damage",
-    [_cut, _flip, _pickled, _other_shape, _lacking, _no_array, _one_array, lambda path: path.unlink(),
+    [_cut, _flip, _pickled, _other_shape, _lacking, _no_array, _one_array,
+     lambda path: path.unlink(),
      lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"rubbish")],
 )  # fmt: skip
 def test_a_damaged_shard_is_named(folder, damage):

@@ -196,7 +196,7 @@ def test_versions_and_numbers_in_the_text_are_right(document: str) -> None:
 
 @pytest.mark.parametrize(("document", "block"), BLOCKS)
 def test_python_of_the_documents_runs(document: str, block: str) -> None:
-    for foreign in re.findall(r"^from (sb3_contrib) ", block, re.M):
+    for foreign in re.findall(r"^from (sb3_contrib|tianshou|torchrl|ray|agilerl)\b", block, re.M):
         pytest.importorskip(foreign)
     # As many steps of learning as one batch has: it is our environment that is tried.
     exec(compile(block.replace("100_000", "64"), document, "exec"), {})

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,12 +17,14 @@ import pytest
 from agents.greedy import Greedy
 from agents.random_bot import Random
 from eval.duplicate import Terms, play_pairs
+from guandan_env import record_replay
 from guandan_env.cli import main
+from guandan_env.dataset_write import write_dataset
 from guandan_env.engine import Engine
 from guandan_env.errors import StateError
 from guandan_env.record import DealStarts, deal_record
 from guandan_env.record_file import RecordWriter, read_record, read_records, write_records
-from guandan_env.record_replay import CHUNK, first_wrong, replay, verify, verify_file
+from guandan_env.record_replay import first_wrong, replay, verify, verify_file
 from guandan_env.record_shape import RecordError
 from guandan_env.rules import RuleSet
 
@@ -193,9 +197,10 @@ def test_the_levels_after_a_deal_are_checked():
         verify(told)
 
 
-def test_the_first_of_many_faults_is_found_in_any_chunk(tmp_path):
-    many = [DEALS[i % len(DEALS)] for i in range(CHUNK + 40)]
-    for place in (CHUNK + 20, CHUNK + 10, 3):
+def test_the_first_of_many_faults_is_found_in_any_chunk(tmp_path, monkeypatch):
+    monkeypatch.setattr(record_replay, "CHUNK", 8)
+    many = [DEALS[i % len(DEALS)] for i in range(20)]
+    for place in (17, 12, 8, 7, 3):
         broken = copy.deepcopy(many[place])
         broken["result"]["gain"] = broken["result"]["gain"] % 3 + 1
         many[place] = broken
@@ -371,3 +376,25 @@ def test_what_plays_can_record(words, tmp_path, monkeypatch, capsys):
     assert found.deals == (6 if words[0] == "demo" else 1)
     assert main([*words, "--record", str(path)]) == 2
     assert "exists" in capsys.readouterr().err
+
+
+def test_the_examples_of_the_document_work(file, tmp_path):
+    text = (Path(__file__).parents[1] / "docs" / "records.md").read_text(encoding="utf-8")
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(compile(block, "records.md", "exec"), names)
+    turns = list(names["turns"](file))
+    assert turns.count(-1) == len(DEALS + GAME)
+    assert len(turns) == sum(len(told["moves"]) + 1 for told in DEALS + GAME)
+    write_dataset([file], tmp_path / "decisions", validation=0, test=0)
+    [(observation, mask, action, value)] = names["examples"](tmp_path / "decisions")
+    assert len(observation) == len(mask) == len(action) == len(value) > 0
+    assert (mask[np.arange(len(action)), action] == 1).all()
+
+
+def test_the_document_names_every_field():
+    text = (Path(__file__).parents[1] / "docs" / "records.md").read_text(encoding="utf-8")
+    told = GAME[-1]
+    moves = {name for record in DEALS + GAME for move in record["moves"] for name in move}
+    for name in {*told, *told["start"], *told["result"], *moves}:
+        assert f"`{name}`" in text, name

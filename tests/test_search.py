@@ -136,6 +136,9 @@ def test_the_base_decides_tribute_forced_plays_and_full_hands(monkeypatch):
         d = engine.decisions()
         assert (search.act(d)[0] == greedy.act(d)).all()
         advance(engine, greedy)
+    d = in_play(engine_after(20))
+    assert (d.counts.sum(axis=1) > search.cards).all()
+    assert (search.act(d)[0] == greedy.act(d)).all()
     d = in_play(engine_after(60))
     forced = d.take(np.flatnonzero(legality.count(d.packed) == 1))
     assert len(forced)
@@ -159,7 +162,7 @@ def test_cards_that_the_base_chose_go_with_its_choice():
             cards[np.flatnonzero(single), last] = 1
             return rows, cards
 
-    search = Search("greedy", rollouts=24)
+    search = Search("greedy", rollouts=24, cards=108, margin=0.5)
     search.base = WithCards()
     d = in_play(engine_after(60))
     base, given = search.base.act(d)
@@ -189,7 +192,7 @@ def played(monkeypatch) -> list[int]:
 @pytest.mark.parametrize("rollouts", [1, 40, 100])
 def test_no_decision_costs_more_rollouts_than_its_budget(played, rollouts):
     d = in_play(engine_after(60))
-    search = make(f"search:greedy?rollouts={rollouts}")
+    search = make(f"search:greedy?rollouts={rollouts}&cards=108")
     rows, _ = search.act(d)
     assert sum(played) <= rollouts * len(d)
     assert (sum(played) > 0) == (rollouts > 1)
@@ -206,11 +209,11 @@ def test_milliseconds_end_the_search(played, monkeypatch):
 
     monkeypatch.setattr(agents.search, "perf_counter", clock)
     d = in_play(engine_after(60)).take(np.arange(10))
-    rows, _ = make("search:greedy?milliseconds=1").act(d)
+    rows, _ = make("search:greedy?milliseconds=1&cards=108").act(d)
     assert len(played) == 1  # a second has gone since: only the round that is always played
     assert legality.is_set(d.packed, rows).all()
     first = played.pop()
-    make("search:greedy?milliseconds=2000").act(d)
+    make("search:greedy?milliseconds=2000&cards=108").act(d)
     assert len(played) > 1
     assert played[0] == first
 
@@ -220,7 +223,7 @@ def test_milliseconds_end_the_search(played, monkeypatch):
 
 def test_the_answer_is_the_same_in_every_batch():
     d = in_play(engine_after(55))
-    search = make("search:greedy?rollouts=64")
+    search = make("search:greedy?rollouts=64&cards=108&margin=0.5")
     rows, _ = search.act(d)
     backwards, _ = search.act(d.take(np.arange(len(d))[::-1]))
     assert (backwards[::-1] == rows).all()
@@ -232,7 +235,7 @@ def test_the_answer_is_the_same_in_every_batch():
 def test_hidden_cards_have_no_influence():
     engine = engine_after(55)
     d = in_play(engine)
-    search = make("search:greedy?rollouts=64")
+    search = make("search:greedy?rollouts=64&cards=108&margin=0.5")
     rows, _ = search.act(d)
     s, swapped = engine.state, 0
     for i, t in enumerate(d.index):
@@ -260,7 +263,7 @@ def test_search_against_itself_comes_out_at_exactly_zero():
 
 
 def test_search_is_stronger_than_its_base():
-    pairs = play_duplicate(make("search:greedy?rollouts=32"), make("greedy"), 16, seed=11)
+    pairs = play_duplicate(make("search:greedy?rollouts=32&cards=108"), make("greedy"), 8, seed=11)
     gain = pairs.gain.mean(axis=1)
     assert gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
 

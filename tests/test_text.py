@@ -140,6 +140,18 @@ def test_every_listed_play_is_read_back(moves, seed, choosing):
     assert " ".join(card_names(d.hand[0])) in text
 
 
+@pytest.mark.rule("7.2")
+def test_numbers_of_cards_are_said_from_few_on():
+    d = positions(40, tables=1)
+    seat, counts = int(d.seat[0]), d.counts[0].tolist()
+    line = next(x for x in describe(d, reveal_counts_at=10).splitlines() if "Cards left" in x)
+    for k, name in enumerate(SEATS):
+        left = counts[(seat + k) % 4]
+        assert (f"{name} {left}" in line) == (k == 0 or left <= 10)
+        assert (f"{name} more than 10" in line) == (k > 0 and left > 10)
+    assert "more than" not in describe(d)
+
+
 def engine_on_lead() -> Engine:
     return Engine(1, seed=7, level="5", previous=None)
 

@@ -8,7 +8,7 @@ At some tables an opponent holds one side; what it does is part of the world the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -192,6 +192,7 @@ class SelfPlay:
                     label = place_of(views.inputs, told)
                     led = _drawn(decisions) < taught
                     rows[mine[led]] = told[led]
+                    acted = replace(acted, chosen=np.where(led, label, acted.chosen))
                 kept.append((views, acted, label, np.full(len(mine), step), mine, decisions.seat))
             for index, opponent in enumerate(self.opponents):
                 theirs = np.flatnonzero(open_ & ~learns & (self.holder == index))
@@ -206,7 +207,7 @@ class SelfPlay:
                 engine.start(over[result.over[over]])
                 engine.next_deal(over[~result.over[over]])
                 self.reward.begins(engine, over)
-        views, acted, *others = (_joined(column) for column in zip(*kept, strict=True))
+        views, acted, *others = (joined(column) for column in zip(*kept, strict=True))
         label, step_of, table, seat = others
         return Experience(
             views, acted, label, step_of, table, seat, reward, ended,
@@ -243,10 +244,10 @@ def _drawn(decisions: Decisions) -> NDArray[np.float64]:
     return randomness.below(key, 1 << 20) / (1 << 20)
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def joined(parts: Sequence[Any]) -> Any:
     """Arrays, or dataclasses of arrays, one after the other."""
     first = parts[0]
     if isinstance(first, np.ndarray):
         return np.concatenate(parts)
-    columns = {f.name: _joined([getattr(part, f.name) for part in parts]) for f in fields(first)}
+    columns = {f.name: joined([getattr(part, f.name) for part in parts]) for f in fields(first)}
     return type(first)(**columns)

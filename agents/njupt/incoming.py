@@ -139,6 +139,8 @@ class Told(Struct):
     oppoRank: Rank = "2"
     publicInfo: Annotated[list[Public], Meta(max_length=4)] = []
     actionList: Annotated[list[Wire], Meta(max_length=_MOST_ACTIONS)] = []
+    tributePos: SeatOrNone = -1
+    tribute: Any = None  # in stage back, sent back as it came
     curTimes: Whole = 0
     settingTimes: Whole = 0
 

@@ -52,13 +52,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A stage. bracket: whether its rounds are shown as one. cross: title and rows of cells."""
+    """A stage. bracket: whether its rounds are shown as one. Tables are rows of cells."""
 
     title: str
     bracket: bool
     columns: Sequence[Column]
-    headings: Sequence[str]
-    lines: Sequence[Sequence[str]]
+    standings: Sequence[Sequence[str]]
     crosses: Sequence[tuple[str, Sequence[Sequence[str]]]]
 
 
@@ -107,8 +106,7 @@ class Page(Listener):
             competition=competition,
             refresh=None if now.over else _REFRESH,
             present=None if now.present is None else now.present.round.name,
-            headings=headings(ranking),
-            ranking=[self._cells(now, line, headings(ranking)) for line in ranking],
+            ranking=self._table(now, ranking),
             chapters=self._chapters(now),
             ratings=self._ratings(now),
             faults=faults(now),
@@ -120,10 +118,16 @@ class Page(Listener):
         except OSError as error:
             raise GuandanError(f"{str(self.path)!r}: {error.strerror or error}") from error
 
-    def _cells(self, now: Now, line: Line, shown: Sequence[str]) -> list[str]:
-        entrant = now.competition.entrants[line.entrant]
-        first = [str(line.place), entrant.name, entrant.club or "", entrant.played_by]
-        return first + [figure(line, name) for name in shown[len(first) :]]
+    def _table(self, now: Now, lines: Sequence[Line]) -> list[list[str]]:
+        """Standings as rows of cells, the first row the heading; empty columns are left out."""
+        shown = headings(lines)
+        rows = []
+        for line in lines:
+            entrant = now.competition.entrants[line.entrant]
+            first = [str(line.place), entrant.name, entrant.club or "", entrant.played_by]
+            rows.append(first + [figure(line, name) for name in shown[len(first) :]])
+        columns = [i for i in range(len(shown)) if any(row[i] for row in rows)]
+        return [[row[i] for i in columns] for row in (shown, *rows)]
 
     def _chapters(self, now: Now) -> list[Chapter]:
         chapters = []
@@ -134,14 +138,12 @@ class Page(Listener):
                 continue
             lines = now.course.standings(number, now.history)
             tree = isinstance(stage.format, Elimination | Repechage | Race)
-            shown = headings(lines)
             chapters.append(
                 Chapter(
                     title=stage.name,
                     bracket=tree,
                     columns=[self._column(now, number, n, r, res) for n, r, res in own],
-                    headings=shown,
-                    lines=[self._cells(now, line, shown) for line in lines],
+                    standings=self._table(now, lines),
                     crosses=[] if tree else crosses(now, lines, own),
                 )
             )
@@ -176,7 +178,7 @@ class Page(Listener):
             return Box(names, ("", ""), None, pairing.label, "", "")
         link = f"{replay_name(stage, number, match)}.html"
         link = link if (self.path.parent / link).exists() else ""
-        note = f"{result.deals} deals, {result.levels:+d} levels"
+        note = f"{result.deals} deals, {abs(result.levels)} levels apart"
         if result.forfeit >= 0:
             note += f", {names[result.forfeit]} forfeits"
         elif result.by:

@@ -25,6 +25,7 @@ from guandan_env.conduct import Conduct
 from guandan_env.decisions import Agent, Decisions
 from guandan_env.engine import StepResult
 from guandan_env.errors import one_line
+from guandan_env.record import LONGEST_NAME
 
 MOST_FAULTS = 20  # that are told of one game
 Key = tuple[int, int, int, int]
@@ -119,7 +120,10 @@ class _Notes:
         self.ended = np.zeros(n, dtype=bool)
         self.records: list[list[dict[str, Any]]] = [[] for _ in range(n)]
         self.players = [
-            [f"{t.names[(seat - t.side) % 2]} ({own[seat]})" for seat in range(4)]
+            [
+                one_line(f"{t.names[(seat - t.side) % 2]} ({own[seat]})", LONGEST_NAME)
+                for seat in range(4)
+            ]
             for t, own in zip(tasks, specs, strict=True)
         ]
 
@@ -204,10 +208,25 @@ class _Absent:
         raise PartialAnswerError(np.zeros(n, dtype=np.int64), cards, wrong)
 
 
+_playing: list[Agent] = []
+
+
+def end_programs() -> None:
+    """End the programs behind the agents that play now, as this process is about to end."""
+    for agent in _playing:
+        close(agent)
+
+
+def _close(agent: Agent) -> None:
+    _playing[:] = [other for other in _playing if other is not agent]
+    close(agent)
+
+
 def _made(spec: str, conduct: Conduct, stack: ExitStack) -> Agent:
     try:
         agent = make_under(spec, conduct)
-        stack.callback(close, agent)
+        _playing.append(agent)
+        stack.callback(_close, agent)
         reset(agent)
     except AgentError as error:
         return _Absent(spec, f"it did not start: {one_line(error)}")

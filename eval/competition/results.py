@@ -151,13 +151,21 @@ def games_needed(terms: MatchTerms, games: Sequence[GameResult], decides: bool) 
 def match_result(games: Sequence[GameResult], decides: bool, lot: int) -> MatchResult:
     """What became of a match that is over; `lot` (0 or 1) wins where nothing else decides."""
     wins, levels, deals = _wins(games), sum(game.levels for game in games), deals_of(games)
-    absent = next((game.forfeit for game in games if game.absent), NOBODY)
+    absent = next((game for game in games if game.absent), None)
     winner, by = (DRAW, "") if wins[0] == wins[1] else (int(wins[1] > wins[0]), "")
-    if absent >= 0:
-        winner = 1 - absent
+    if absent is not None:
+        # The whole match counts as one forfeit, however many games it would have had (9.6).
+        winner, levels = 1 - absent.forfeit, absent.levels
     elif winner == DRAW and decides:
         winner, by = (int(levels < 0), "by levels") if levels else (lot, "by lot")
     return MatchResult(winner, wins, levels, deals, tuple(games), by)
+
+
+def deals_result(games: Sequence[GameResult]) -> MatchResult:
+    """What became of a match of a duplicate round: it is its deals that count, one by one."""
+    levels = sum(game.levels for game in games)
+    winner = DRAW if levels == 0 else int(levels < 0)
+    return MatchResult(winner, _wins(games), levels, len(games), tuple(games))
 
 
 def deals_of(games: Sequence[GameResult]) -> int:

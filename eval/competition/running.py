@@ -20,6 +20,7 @@ from eval.competition.results import (
     Played,
     Round,
     deals_of,
+    deals_result,
     games_needed,
     match_result,
 )
@@ -37,7 +38,8 @@ Games = dict[int, list[GameResult]]
 class Now:
     """How a competition stands: the rounds that are over, and the one that is played.
 
-    results: those of the matches of the present round that are over, by their numbers.
+    results: those of the matches of the present round that are over, by their numbers. over:
+    whether everything has been played.
     """
 
     competition: Competition
@@ -45,11 +47,7 @@ class Now:
     history: list[list[Played]] = field(default_factory=list)
     present: Next | None = None
     results: dict[int, MatchResult] = field(default_factory=dict)
-
-    @property
-    def over(self) -> bool:
-        """Whether everything has been played."""
-        return self.present is None and bool(self.history)
+    over: bool = False
 
     def all_rounds(self) -> list[tuple[int, int, Round, dict[int, MatchResult]]]:
         """Stage, number, round and results by match, of all rounds and the present one."""
@@ -105,7 +103,7 @@ class Running:
             with self._workers:
                 while (present := now.course.next(now.history)) is not None:
                     self._round(present)
-                now.present = None
+                now.over = True
                 while self._workers.next() is not None:  # the last replays
                     pass
         finally:
@@ -168,8 +166,11 @@ class Running:
                 going_on.append(match)
                 continue
             lot = self._lot.of(drawn.stage, _UNDECIDED, drawn.number, match).below(2)
-            result = match_result(games[match], drawn.round.decides, lot)
-            self.now.results[match] = result
+            if drawn.round.deals:
+                self.now.results[match] = deals_result(games[match])
+            else:
+                result = match_result(games[match], drawn.round.decides, lot)
+                self.now.results[match] = result
             name = replay_name(drawn.stage, drawn.number, match)
             if self._replays and not (self.folder / f"{name}.html").exists():
                 records = self._store.records(drawn.stage, drawn.number, match)

@@ -14,14 +14,14 @@ from eval.competition.groups import LETTERS, Groups
 from eval.competition.race import Race
 from eval.competition.reading import DescriptionError, Part
 from eval.competition.scoring import TIE_BREAKS, Points
+from eval.competition.swiss import MOST_ENTRANTS, Swiss, most_rounds
 from eval.competition.swiss import TIE_BREAKS as SWISS_TIE_BREAKS
-from eval.competition.swiss import Swiss, most_rounds
 from eval.competition.terms import MatchTerms, merged, terms_of
 
 MOST_ROUNDS = 1000
 MOST_DEALS = 1000
 MOST_POINTS = 100
-COMMON = ("name", "format", "advance", "match", "late")
+COMMON = ("name", "format", "advance", "match")
 _POINTS = ("points", "tie_breaks")
 
 
@@ -91,11 +91,6 @@ def _late(given: _Given) -> tuple[tuple[int, MatchTerms], ...]:
     return tuple(sorted(late, key=lambda item: item[0]))
 
 
-def _no_late(given: _Given) -> None:
-    if "late" in given.part:
-        raise given.part.error("late", "in eliminations only it")
-
-
 def _elimination(given: _Given) -> Format:
     part, n = given.part, given.entrants
     until = 1 if given.advance is None else given.advance
@@ -128,7 +123,6 @@ def _elimination(given: _Given) -> Format:
 
 
 def _repechage(given: _Given) -> Format:
-    _no_late(given)
     part, winners = given.part, given.entrants // 2
     if given.advance is None:
         raise DescriptionError(f"{part.where} is the last stage; a repechage leads to another")
@@ -138,7 +132,6 @@ def _repechage(given: _Given) -> Format:
 
 
 def _groups(given: _Given) -> Format:
-    _no_late(given)
     part, most = given.part, min(len(LETTERS), given.entrants // 2)
     groups = part.whole("groups", 2, most)
     if given.advance is not None and given.advance < groups:
@@ -147,13 +140,15 @@ def _groups(given: _Given) -> Format:
 
 
 def _round_robin(given: _Given) -> Format:
-    _no_late(given)
     meetings = given.part.whole("meetings", 1, 10, 1)
     return Groups(given.terms, 1, meetings, given.apart, _points(given.part))
 
 
 def _swiss(given: _Given) -> Format:
-    _no_late(given)
+    if given.entrants > MOST_ENTRANTS:
+        raise DescriptionError(
+            f"{given.part.where} has {given.entrants} entrants; {MOST_ENTRANTS} are allowed"
+        )
     most = most_rounds(given.entrants)
     try:
         rounds = given.part.whole("rounds", 1, most)
@@ -165,7 +160,6 @@ def _swiss(given: _Given) -> Format:
 
 
 def _duplicate(given: _Given) -> Format:
-    _no_late(given)
     part = given.part
     if given.entrants < 4:
         raise DescriptionError(
@@ -181,7 +175,6 @@ def _duplicate(given: _Given) -> Format:
 
 
 def _race(given: _Given) -> Format:
-    _no_late(given)
     if given.entrants % 2:
         raise DescriptionError(
             f"{given.part.where} has {given.entrants} entrants; an even number is allowed"
@@ -215,11 +208,11 @@ def _points(part: Part, tie_breaks: tuple[str, ...] = Points.tie_breaks) -> Poin
 
 # name: (how it is made, its keys beside the common ones)
 FORMATS: dict[str, tuple[Callable[[_Given], Format], tuple[str, ...]]] = {
-    "elimination": (_elimination, ("draw", "apart", "byes", "redraw", "third_place")),
+    "elimination": (_elimination, ("draw", "apart", "byes", "redraw", "third_place", "late")),
     "repechage": (_repechage, ("apart",)),
     "groups": (_groups, ("groups", "meetings", "apart", *_POINTS)),
     "round_robin": (_round_robin, ("meetings", "apart", *_POINTS)),
     "swiss": (_swiss, ("rounds", "apart", *_POINTS)),
-    "duplicate": (_duplicate, ("rounds", "deals", "scoring", "apart")),
+    "duplicate": (_duplicate, ("rounds", "deals", "scoring")),
     "race": (_race, ("apart",)),
 }

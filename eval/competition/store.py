@@ -23,6 +23,7 @@ from guandan_env.actions import ACTION_TABLE_VERSION
 from guandan_env.errors import GuandanError, shown
 
 FILE = "results.sqlite"
+LOCK = ".lock"
 SCHEMA = 1
 _APPLICATION = 0x47444E43  # "GDNC", tells our files from other databases
 _TABLES = {
@@ -50,7 +51,13 @@ class Store:
         self._lock: int | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(folder / ".lock")
+            strange = {path.name for path in folder.iterdir()} - {LOCK}
+            if strange and not self.path.exists():
+                raise StoreError(
+                    f"{shown(str(folder))} holds something else than a competition; a folder that "
+                    "is new or empty, or the results of this competition, are allowed"
+                )
+            self._lock = _lock(folder / LOCK)
         except OSError as error:
             raise StoreError(f"{str(folder)!r}: {error.strerror or error}") from error
         if self._lock is None:
@@ -123,12 +130,6 @@ class Store:
             ).fetchone()
             if known is None:
                 self._add("standings", (stage, number, json.dumps(told, ensure_ascii=False)))
-
-    def versions(self) -> dict[str, str]:
-        """With which versions the competition was begun."""
-        with self._errors():
-            rows = self._database.execute("SELECT key, value FROM about").fetchall()
-        return {key: value for key, value in rows if key != "sha256"}
 
     # ------------------------------------------------------------------ the file
 

@@ -12,6 +12,7 @@ from eval.competition.results import Pairing, Played, Round
 from eval.competition.scoring import Line, Points, ranked
 from eval.competition.terms import MatchTerms
 
+MOST_ENTRANTS = 256  # a round of so many takes seconds to pair, of four times as many minutes
 TIE_BREAKS = ("opponents", "level_difference", "direct")
 _BYE = -1
 _CLUB = 1  # what it costs, in squared half wins, if members of a club meet
@@ -60,35 +61,36 @@ class Swiss:
         return ranked(field.lot.shuffled(field.entrants), matches, self.points, byes)
 
     def _matching(self, field: Field, played: Sequence[Played]) -> list[tuple[int, int]]:
-        """Pairs of entrants, or of one and `_BYE`."""
+        """Pairs of entrants, or of one and `_BYE`, of least cost."""
+        costs = self._costs(field, played)
+        highest = max(costs.values())
+        graph = nx.Graph()
+        graph.add_nodes_from([*field.entrants, *([_BYE] * (len(field.entrants) % 2))])
+        graph.add_weighted_edges_from((a, b, highest - cost) for (a, b), cost in costs.items())
+        pairs = nx.max_weight_matching(graph, maxcardinality=True)
+        assert 2 * len(pairs) == graph.number_of_nodes()  # see `most_rounds`
+        return [(max(p), _BYE) if _BYE in p else (min(p), max(p)) for p in pairs]
+
+    def _costs(self, field: Field, played: Sequence[Played]) -> dict[tuple[int, int], int]:
+        """What every pairing without a rematch costs; a bye is written `(entrant, _BYE)`."""
         met = {frozenset(_both(p)) for past in played for p in past.round.pairings}
         points = {line.entrant: line.figures["points"] for line in self.standings(field, played)}
         labels = field.kept_apart(self.apart)
-        drawn = field.lot.of(len(played)).shuffled(field.entrants)
         unit = max(1, self.points.win - self.points.loss) / 2
-        lowest = min(points.values())
-        lot = field.lot.of(len(played))
-        edges = []
-        for i, a in enumerate(drawn):
-            others = [b for b in drawn[:i] if frozenset((a, b)) not in met]
-            for b in others:
-                label = labels.get(a)
-                cost = ((points[a] - points[b]) / unit) ** 2
-                cost += _CLUB * (label is not None and label == labels.get(b))
-                edges.append((a, b, cost))
-            if len(drawn) % 2 and frozenset((a, _BYE)) not in met:
-                edges.append((a, _BYE, ((points[a] - lowest) / unit) ** 2))
-        # All chance together weighs less than the least difference there is, a quarter.
-        chance = [lot.of(min(a, b) + 1, max(a, b)).below(_CHANCE) for a, b, _ in edges]
-        scale = 4 * _CHANCE * len(drawn)
-        edges = [(a, b, round(c * scale) + x) for (a, b, c), x in zip(edges, chance, strict=True)]
-        graph = nx.Graph()
-        graph.add_nodes_from([*drawn, *([_BYE] * (len(drawn) % 2))])
-        highest = max(cost for *_, cost in edges)
-        graph.add_weighted_edges_from((a, b, highest - cost) for a, b, cost in edges)
-        pairs = nx.max_weight_matching(graph, maxcardinality=True)
-        assert 2 * len(pairs) == graph.number_of_nodes()  # see `most_rounds`
-        return [(a, b) if b == _BYE or (a != _BYE and a < b) else (b, a) for a, b in pairs]
+        lowest, lot = min(points.values()), field.lot.of(len(played))
+        # All chance together weighs less than a difference of a quarter of half a win.
+        scale = 4 * _CHANCE * len(points)
+        entrants = sorted(field.entrants)
+        costs = {}
+        for i, a in enumerate(entrants):
+            for b in entrants[i + 1 :] + ([_BYE] if len(entrants) % 2 else []):
+                if frozenset((a, b)) in met:
+                    continue
+                apart = points[a] - (lowest if b == _BYE else points[b])
+                same = b != _BYE and labels.get(a) is not None and labels.get(a) == labels.get(b)
+                cost = (apart / unit) ** 2 + _CLUB * same
+                costs[a, b] = round(cost * scale) + lot.of(a, b + 1).below(_CHANCE)
+        return costs
 
     def _sides(self, pair: tuple[int, int], played: Sequence[Played], field: Field) -> Pairing:
         a, b = pair

@@ -73,6 +73,8 @@ def terms_of(given: Mapping[str, Any], where: str) -> MatchTerms:
         if options:
             own = {key: value for key, value in rules.to_dict().items() if key != "name"}
             rules = RuleSet.from_dict({**own, **options})
+            if rules.name == "custom":
+                rules = rules.replace(name=f"{name} with changes")
         conduct = _conduct(part, Conduct.preset(name))
     except RulesError as error:
         raise DescriptionError(f"{where}: {error}") from error
@@ -103,5 +105,10 @@ def _conduct(part: Part, preset: Conduct) -> Conduct:
         raise DescriptionError(
             f"{part.where}: illegal_play is 'error', which would end the competition; "
             "pass and forfeit are allowed"
+        )
+    if conduct.move_time is None or conduct.start_time is None:
+        raise DescriptionError(
+            f"{part.where}: move_time and start_time are seconds in a competition, since nobody "
+            "waits for ever; None is not allowed"
         )
     return conduct

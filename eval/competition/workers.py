@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait as wait_for
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
+from eval.competition.play import end_programs
 from guandan_env.errors import GuandanError
 
 Work = Callable[..., Any]
@@ -44,7 +45,8 @@ class Workers:
             self._pool = ProcessPoolExecutor(
                 self.count, get_context("spawn"), initializer=_ready, initargs=(os.getcwd(),)
             )
-        self._running[self._pool.submit(work, *arguments)] = label
+        with _deaf():
+            self._running[self._pool.submit(work, *arguments)] = label
 
     def next(self) -> tuple[object, Any] | None:
         """The label and the result of work that is done; waits for it. None if there is none.
@@ -78,24 +80,48 @@ class Workers:
     ) -> None:
         if self._pool is None:
             return
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(active_children()) - self._others:
-            child.terminate()
+        if error is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            for child in set(active_children()) - self._others:
+                child.terminate()
         self._pool.shutdown(wait=True)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Begin processes that ignore Ctrl-C from their first moment; this one answers it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def _ready(folder: str) -> None:
     """Make a process ready: it leaves Ctrl-C to the first one, and ends with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # An exit by itself ends the programs behind its agents, a signal alone would not.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+    signal.signal(signal.SIGTERM, _end)
     os.chdir(folder)
     os.dup2(2, 1)  # what agents print is no result
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
+def _end(number: int, frame: FrameType | None) -> None:
+    """End this process and the programs behind its agents.
+
+    By no exception: that might pass through an agent's code, and be taken for a fault of it.
+    """
+    end_programs()
+    os._exit(1)
+
+
 def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
+    parent, main = parent_process(), threading.main_thread().ident
+    assert parent is not None
+    assert main is not None
+    wait_for([parent.sentinel])
+    # To the thread that may be waiting for work: a signal to another would not wake it.
+    signal.pthread_kill(main, signal.SIGTERM)

@@ -9,29 +9,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agents.answers import Cause, Wrong, ask
 from agents.njupt import messages
-from agents.njupt.actions import Action, Form, find_index, play_action, sorted_cards
-from agents.njupt.asking import question, returns, tributes
+from agents.njupt.actions import Action, Form, find_index
 from agents.njupt.incoming import REQUEST_STAGES, WireError, parse_index, parse_request
-from agents.njupt.messages import Message, Talk
+from agents.njupt.messages import Message
 from agents.process_agent import close, make_under
 from eval.faults import in_place_of
 from eval.serving.peer import Peer, as_text
+from eval.serving.table import Table
 from eval.serving.terms import Terms
-from guandan_env.actions import PASS
-from guandan_env.cards import BIG_JOKER, RANKS, card_names, to_counts
 from guandan_env.conduct import Conduct
 from guandan_env.decisions import Decisions
-from guandan_env.engine import Engine, StepResult
 from guandan_env.errors import GuandanError, one_line
 from guandan_env.promotion import DRAW
-from guandan_env.record import DealStarts, deal_record, level_name
 from guandan_env.record_file import RecordWriter
 from guandan_env.state import Phase
 
-_TABLE = np.array([0])  # the one table there is
 _TABLES_A_ROOM = 1 << 20
 _MOST_UNREAD = 16  # answers of a peer that wait for their turn
 _GONE, _BACK = "gone", "back"
@@ -84,7 +80,6 @@ class Room:
         self._conduct = Conduct(move_time=self.limits.move_time, illegal_play="pass")
         self._asked: tuple[int, Message] | None = None
         self._told: list[str] = []  # what everybody was told of this deal
-        self._dealt: list[list[str]] = [[] for _ in range(4)]
         self.wins, self.draws = [0, 0], 0
 
     # ------------------------------------------------------------------ coming and going
@@ -121,8 +116,8 @@ class Room:
         seat.peer = peer
         seat.returns += 1
         seat.events.put_nowait(_BACK)
-        peer.send(messages.beginning(self._dealt[index], index))
-        for text in self._told:
+        peer.send(messages.beginning(self._table.dealt[index], index))
+        for text in self._told[1:]:  # the first is the beginning as spectators see it
             peer.send(text)
         if self._asked is not None and self._asked[0] == index:
             peer.ask(self._asked[1])
@@ -166,12 +161,19 @@ class Room:
     async def run(self) -> None:
         """Wait for peers, then play all games; what goes wrong ends this room only."""
         try:
-            await self._wait_for_peers()
-            if any(seat.peer for seat in self.seats):
-                self.running = True
-                for seat in self.seats:
-                    seat.agent |= seat.peer is None
-                await self._play()
+            # Loading a network takes a while, in which others play on.
+            loop = asyncio.get_running_loop()
+            fill = self.terms.fill
+            self._agent = await loop.run_in_executor(self._pool, make_under, fill, self._conduct)
+            try:
+                await self._wait_for_peers()
+                if any(seat.peer for seat in self.seats):
+                    self.running = True
+                    for seat in self.seats:
+                        seat.agent |= seat.peer is None
+                    await self._play()
+            finally:
+                close(self._agent)
         except Exception as error:  # such as a full disk; the other rooms play on
             print(f"room {self.number} has ended: {one_line(error)}", file=sys.stderr)
         finally:
@@ -189,63 +191,52 @@ class Room:
             return
 
     async def _play(self) -> None:
-        self._agent = make_under(self.terms.fill, self._conduct)
-        try:
-            self._agent.reset()
-            for game in range(self.games):
-                await self._play_game(game)
-                self._tell(messages.game_over(game + 1, self.games))
-                if not any(seat.peer for seat in self.seats) and all(s.agent for s in self.seats):
-                    return  # nobody is left to play for
-            levels = [level_name(self._engine.rules, int(s)) for s in self._engine.state.steps[0]]
-            self._tell(messages.game_result(self.form, self.wins, self.draws, levels))
-        finally:
-            close(self._agent)
+        self._agent.reset()
+        for game in range(self.games):
+            await self._play_game(game)
+            self._tell(messages.game_over(game + 1, self.games))
+            if not self.watchers and all(seat.agent for seat in self.seats):
+                break  # nobody is left to play for
+        levels = self._table.levels
+        self._tell(messages.game_result(self.form, self.wins, self.draws, levels))
 
     async def _play_game(self, game: int) -> None:
-        table = np.array([self.number * _TABLES_A_ROOM + game])
-        self._engine = engine = Engine(
-            1, self.terms.rules, seed=self.terms.seed, episode="game", tables=table
-        )
-        self._starts = DealStarts(1)
+        self._table = table = Table(self.terms, self.form, self.number * _TABLES_A_ROOM + game)
         self._begin_deal()
-        while not engine.state.over[0]:
+        while not table.over:
             try:
                 await self._move()
             except Lost as lost:
                 self._record(lost)
                 self.wins[1 - lost.seat % 2] += 1
                 return
-        winner = int(engine.state.winner[0])
-        if winner == DRAW:
+        if table.winner == DRAW:
             self.draws += 1
         else:
-            self.wins[winner] += 1
+            self.wins[table.winner] += 1
 
     async def _move(self) -> None:
-        engine, state = self._engine, self._engine.state
-        decisions = engine.decisions()
-        seat, phase = int(decisions.seat[0]), Phase(decisions.phase[0])
+        decisions = self._table.decisions()
+        seat = int(decisions.seat[0])
+        cards: NDArray[np.uint8] | None
         if self.seats[seat].agent:
             row, cards = await self._ask_agent(decisions)
         else:
             action = await self._ask_peer(seat, decisions)
-            row, cards = action.row, action.counts() if phase is Phase.PLAY else None
-        before = int(state.plays[0])
-        result = engine.step(np.array([row]), None if cards is None else cards[None], go_on=False)
-        if phase is Phase.PLAY:
-            used = to_counts(state.play_cards[0, before]) if row != PASS else None
-            names = () if used is None else card_names(used)
-            self._tell(self._talk.play(seat, play_action(row, names, int(state.level[0]))))
-        else:
-            self._tell_exchange(phase)
-        if result.deal_over[0]:
-            self._end_deal(result)
+            row, cards = action.row, action.counts()
+        told, deal_over = self._table.move(row, cards)
+        for message in told:
+            self._tell(message)
+        if deal_over:
+            self._record()
+            if not self._table.over:
+                self._table.next_deal()
+                self._begin_deal()
         await asyncio.sleep(0)  # agents alone would let nobody else in
 
     # ------------------------------------------------------------------ asking
 
-    async def _ask_agent(self, decisions: Decisions) -> tuple[int, np.ndarray | None]:
+    async def _ask_agent(self, decisions: Decisions) -> tuple[int, NDArray[np.uint8] | None]:
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._pool, ask, self._agent, decisions)
         if answer.wrong:
@@ -258,7 +249,7 @@ class Room:
         seat = self.seats[index]
         while not seat.events.empty():  # what happened before it was asked
             seat.events.get_nowait()
-        message, actions = question(decisions, 0, self._talk)
+        message, actions = self._table.question(decisions)
         self._asked = (index, message)
         try:
             if seat.peer is not None:
@@ -337,7 +328,7 @@ class Room:
             peer.dismiss()
 
     def _listed(
-        self, row: int, cards: np.ndarray | None, d: Decisions, actions: list[Action]
+        self, row: int, cards: NDArray[np.uint8] | None, d: Decisions, actions: list[Action]
     ) -> Action:
         """The action of the list that a row, with or without cards, is."""
         given = cards is not None and cards.any() and d.phase[0] == Phase.PLAY
@@ -356,45 +347,15 @@ class Room:
                 peer.send(text)
 
     def _begin_deal(self) -> None:
-        state = self._engine.state
-        self._starts.note(state, _TABLE)
-        self._talk = Talk(self.form)
-        self._told = []
-        level = int(state.level[0])
-        hands = to_counts(state.hands[0])
-        self._dealt = [sorted_cards(hand, level) for hand in hands]
         begun = as_text(messages.beginning(None, None))
-        self._told.append(begun)
+        self._told = [begun]
         for watcher in self.watchers:
             watcher.send(begun)
         for index, seat in enumerate(self.seats):
             if seat.peer is not None:
-                seat.peer.send(messages.beginning(self._dealt[index], index))
-        if state.resisted[0]:
-            payers = [int(p) for p in state.payers[0] if p >= 0 and hands[p, BIG_JOKER]]
-            self._tell(messages.anti_tribute(payers))
-
-    def _tell_exchange(self, phase: Phase) -> None:
-        """Cards are turned up when all of a kind have been chosen."""
-        state = self._engine.state
-        if phase is not Phase(state.phase[0]):
-            who = state.payers[0].tolist(), int(state.to_first[0]), state.previous[0].tolist()
-            if phase is Phase.PAY:
-                self._tell(messages.exchanged("tribute", tributes(*who, state.paid[0].tolist())))
-            else:
-                self._tell(messages.exchanged("back", returns(*who, state.returned[0].tolist())))
-
-    def _end_deal(self, result: StepResult) -> None:
-        state = self._engine.state
-        rest = {
-            s: sorted_cards(to_counts(state.hands[0, s]), int(state.level[0])) for s in range(4)
-        }
-        order = result.order[0].tolist()
-        self._tell(messages.episode_over(order, RANKS[state.level[0]], rest))
-        self._record()
-        if not result.over[0]:
-            self._engine.next_deal(_TABLE)
-            self._begin_deal()
+                seat.peer.send(messages.beginning(self._table.dealt[index], index))
+        for message in self._table.opening:
+            self._tell(message)
 
     def _record(self, lost: Lost | None = None) -> None:
         if self._writer is None:
@@ -403,13 +364,9 @@ class Room:
         if lost is not None:
             cause = lost.wrong.cause.value
             fault = {"seat": lost.seat, "text": lost.wrong.text, "cause": cause}
-        players = [f"{self.terms.fill}" if seat.agent else seat.name or "?" for seat in self.seats]
+        players = [self.terms.fill if seat.agent else seat.name for seat in self.seats]
         context = {"room": self.number, "form": self.form.value}
-        self._writer.write(
-            deal_record(
-                self._engine, 0, self._starts, players=players, context=context, fault=fault
-            )
-        )
+        self._writer.write(self._table.record(players, context=context, fault=fault))
 
 
 class _Silent(Exception):

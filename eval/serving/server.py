@@ -26,7 +26,7 @@ from agents.njupt.actions import Form
 from agents.njupt.incoming import MOST_REQUEST, Create, Join, WireError, parse_request
 from eval.serving.peer import Peer
 from eval.serving.room import Room
-from eval.serving.terms import MOST_GAMES, Terms
+from eval.serving.terms import MOST_GAMES, Terms, is_here
 from guandan_env.record_file import RecordWriter
 
 _NAME = re.compile(r"/game/([\w.-]{1,64})")
@@ -46,10 +46,12 @@ class GameServer:
         self._pool = ThreadPoolExecutor(_THINKERS, thread_name_prefix="agent")
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened = 0
+        self._local = True
 
     @asynccontextmanager
     async def listening(self, host: str, port: int) -> AsyncIterator[WebSockets]:
         """Take connections while the context lasts; then all rooms end."""
+        self._local = is_here(host)
         quiet = logging.getLogger("guandan.serve")  # what strangers send is no news
         quiet.setLevel(logging.CRITICAL)
         try:
@@ -97,11 +99,21 @@ class GameServer:
     def _check_request(self, connection: ServerConnection, request: Request) -> Response | None:
         """Refuse pages of other sites; answer a plain request for the list of rooms."""
         origin, host = request.headers.get("Origin"), request.headers.get("Host")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and not self._is_own(origin, host):
             return connection.respond(HTTPStatus.FORBIDDEN, "Other sites may not connect.\n")
         if urlsplit(request.path).path == "/rooms":
             return connection.respond(HTTPStatus.OK, json.dumps(self._listed()) + "\n")
         return None
+
+    def _is_own(self, origin: str, host: str | None) -> bool:
+        """Whether what a page or a bot says of where it comes from is this server."""
+        try:
+            parts = urlsplit(origin)
+            name = parts.hostname or ""
+        except ValueError:
+            return False
+        # At this machine only: a stranger's name may be made to lead here.
+        return parts.netloc == host and (not self._local or is_here(name))
 
     def _listed(self) -> list[dict[str, object]]:
         return [

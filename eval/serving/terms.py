@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 
 from guandan_env.errors import GuandanError
 from guandan_env.rules import RuleSet
@@ -67,3 +68,11 @@ class Terms:
                 f"rules {self.rules.name!r} have {' and '.join(asks)}; the platform has no message "
                 "to ask that, so rules without are allowed, such as njupt"
             )
+
+
+def is_here(host: str) -> bool:
+    """Whether a name or address of a host is this machine's loopback."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -40,7 +40,8 @@ def _verified(path: Path, show_progress: bool) -> Verified:
 
 
 def _text(verified: Verified) -> str:
-    sound = f"{verified.deals:,} deals with {verified.moves:,} moves"
+    plural = "" if verified.deals == 1 else "s"
+    sound = f"{verified.deals:,} deal{plural} with {verified.moves:,} moves"
     if verified.fault is None:
         return f"{sound}: all sound."
     return f"{verified.fault}\nBefore this first fault: {sound}, all sound."

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # learner: module, class of its settings, class
 LEARNERS = {
     "ppo": ("train.ppo", "PPOConfig", "PPO"),
+    "dqn": ("train.dqn", "DQNConfig", "DQN"),
+    "dmc": ("train.dmc", "DMCConfig", "DMC"),
 }
 
 

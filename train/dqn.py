@@ -1,0 +1,154 @@
+"""Deep Q-learning by self-play (Mnih et al., 2015), double, dueling, with n-step targets.
+
+A seat's transition runs from its decision to its n-th next one in the deal, over whatever the
+others do meanwhile; a deal that ends before pays its outcome. Each decision is kept with all its
+legal rows, so the best action of a later one is sought among those that were legal there and then.
+With `bc` the values are first taught to rank a registered agent's choice first.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.choosing import best
+from agents.networks import Tensors
+from train.checkpoint import Checkpoint
+from train.config import number, setting, whole
+from train.replay import Played, Replay
+from train.rollout import Experience, Views
+from train.value_learner import ValueConfig, ValueLearner, tensors_of
+
+
+@dataclass(frozen=True)
+class DQNConfig(ValueConfig):
+    """Settings of deep Q-learning."""
+
+    n_steps: int = setting(3, whole(1, 200))  # decisions of the seat from one to the other
+    buffer: int = setting(60_000, whole(1, 10**8))  # decisions that are kept, about 3 kB each
+    learn_from: int = setting(20_000, whole(1, 10**8))  # so many must be there before learning
+    reuse: float = setting(1.0, number(0.01, 100))  # how often a decision is learned from
+    target_rate: float = setting(0.01, number(1e-6, 1))  # part that the target moves each step
+
+
+class DQN(ValueLearner):
+    """Deep Q-learning over the candidates of each decision."""
+
+    kind: ClassVar[str] = "dqn"
+    config: DQNConfig
+
+    def __init__(self, config: DQNConfig, folder: Path) -> None:
+        super().__init__(config, folder)
+        self.replay = Replay(config.buffer)
+        self.target = copy.deepcopy(nn.ModuleDict({"policy": self.policy, "critic": self.critic}))
+        self.target.requires_grad_(False)
+
+    def modules(self) -> dict[str, nn.Module]:
+        """The stream that sees all, and what targets are computed with."""
+        return {**super().modules(), "target": self.target}
+
+    # ------------------------------------------------------------------ learning
+
+    def learn(self, experience: Experience) -> dict[str, float]:
+        """Some steps on what is kept, as many as new decisions ask for."""
+        self.replay.add(self.pending.add(experience))
+        kept = float(len(self.replay))
+        teaches = self.imitates
+        if kept < min(self.config.learn_from, self.config.buffer):
+            return {"charts/replay": kept}
+        rng = self.rng()
+        steps = max(1, round(self.config.reuse * len(experience) / self.config.minibatch))
+        others = np.array_split(rng.permutation(len(experience)), steps)
+        told: dict[str, list[float]] = {}
+        for theirs in others:
+            now, later, which = self.replay.sample(rng, self.config.minibatch, self.config.n_steps)
+            aims = self.targets(now, later, which)
+            notes = self._learn(now, aims, experience if teaches else None, theirs)
+            for name, note in notes.items():
+                told.setdefault(name, []).append(note)
+            self._follow()
+        return {name: float(np.mean(values)) for name, values in told.items()} | {
+            "charts/replay": kept
+        }
+
+    @torch.no_grad()
+    def targets(self, now: Played, later: Played, which: np.ndarray) -> Tensor:
+        """What the chosen actions should be worth, `(n,)`.
+
+        The outcome of the deal; where the seat goes on (`which`), the value of what it would
+        choose `later`: chosen by the network, valued by its slow copy.
+        """
+        aims = self.tensor(now.outcome).clone()
+        if len(later):
+            inputs = later.views.inputs
+            x = Tensors.of_inputs(inputs, self.device)
+            with self.autocast():
+                scores = self.policy(x)
+            place = best(scores.cpu().numpy(), inputs)
+            values = self.q(later.views, x, self.target["policy"], self.target["critic"])
+            aims[self.tensor(which)] = values[self.tensor(inputs.start + place)]
+        return aims
+
+    def q(
+        self,
+        views: Views,
+        x: Tensors,
+        policy: nn.Module | None = None,
+        critic: nn.Module | None = None,
+    ) -> Tensor:
+        """The value of each candidate, `(m,)`: V + A, where the mean of a decision's A is 0."""
+        with self.autocast():
+            scores = (policy or self.policy)(x)
+            worth = (critic or self.critic)(self.seen(views))
+        total = torch.zeros(len(x), device=scores.device).index_add(0, x.of, scores)
+        mean = total / self.tensor(views.inputs.number.astype(np.float32))
+        return scores + (worth - mean)[x.of]
+
+    def _learn(
+        self, now: Played, aims: Tensor, taught: Experience | None, theirs: np.ndarray
+    ) -> dict[str, float]:
+        """One step on some decisions; with a teacher also on `theirs` among those it looked at."""
+        x = Tensors.of_inputs(now.views.inputs, self.device)
+        q = self.q(now.views, x)
+        value = q[self.tensor(now.views.inputs.start + now.chosen)]
+        loss = value_loss = (value - aims).square().mean()
+        notes = {"losses/value": value_loss, "losses/aims": aims.std(correction=0)}
+        if taught is not None:
+            views = taught.views.take(theirs)
+            imitation, more = self.imitation(views, taught.label[theirs])
+            notes |= more
+            loss = loss + self.config.bc_weight * imitation
+        batch = {
+            "observation": x.observation, "rows": x.rows, "features": x.features, "of": x.of,
+            "aims": aims, "q": q,
+        }  # fmt: skip
+        self.step(self.optimizer, loss, batch)
+        return {name: note.item() for name, note in notes.items()}
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """Move the slow copy towards the networks."""
+        for name, module in (("policy", self.policy), ("critic", self.critic)):
+            slow = list(self.target[name].parameters())
+            torch._foreach_lerp_(slow, list(module.parameters()), self.config.target_rate)
+
+    # ------------------------------------------------------------------ saving
+
+    def checkpoint(self) -> Checkpoint:
+        """All that is needed to go on, the replay among it."""
+        saved = super().checkpoint()
+        tensors = {f"replay.{name}": t for name, t in self.replay.tensors().items()}
+        return Checkpoint(
+            saved.kind, saved.policy, {**saved.tensors, **tensors}, saved.counters, saved.config
+        )
+
+    def restore(self, checkpoint: Checkpoint, where: str) -> None:
+        """Go on from a checkpoint; `WeightsError` or `StateError` if it does not fit."""
+        super().restore(checkpoint, where)
+        self.replay.restore(tensors_of("replay", checkpoint.tensors), where)

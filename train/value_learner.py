@@ -1,0 +1,177 @@
+"""What DQN and deep Monte Carlo share: values of actions, exploration, and imitation.
+
+The value of an action is V + A, the two streams of a dueling network. V sees all four hands and
+is for training only; A, which plays, sees what its seat may know. So the luck of the cards falls
+to V, and A is left with what the choice is worth. Both are in units of the reward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agents.choosing import best, drawn
+from agents.networks import Tensors, log_softmax
+from guandan_env import randomness
+from guandan_env.decisions import Decisions
+from train.checkpoint import Checkpoint
+from train.config import TrainConfig, number, setting, whole
+from train.critic import Critic, critic_inputs
+from train.learner import Learner
+from train.replay import Pending
+from train.rollout import Acted, Experience, Floats, Ints, Views
+
+_EXPLORES = 7  # sets apart the random numbers that say where to explore
+
+
+@dataclass(frozen=True)
+class ValueConfig(TrainConfig):
+    """Settings of value methods. What has a partner `…_end` moves there over the run."""
+
+    lr: float = setting(1e-3, number(0, 1))
+    lr_end: float = setting(1e-4, number(0, 1))
+    minibatch: int = setting(2048, whole(1, 1 << 20))  # decisions
+    # Exploration among the legal rows: any with probability epsilon, else by softmax(A / this).
+    epsilon: float = setting(0.01, number(0, 1))
+    epsilon_end: float = setting(0.01, number(0, 1))
+    temperature: float = setting(0.1, number(1e-4, 100))
+    temperature_end: float = setting(0.05, number(1e-4, 100))
+    # Imitation: softmax(A / temperature) should give the teacher's choice.
+    bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
+    bc_weight: float = setting(0.1, number(0, 100))  # of that loss, besides the one of values
+    critic_width: int = setting(256, whole(8, 4096))
+    critic_blocks: int = setting(2, whole(0, 32))
+
+
+class ValueLearner(Learner):
+    """A learner of values of actions; subclasses say what the values should be, in `learn`."""
+
+    only_chosen = False
+    """Whether of played decisions the chosen candidate is enough."""
+    config: ValueConfig
+
+    def __init__(self, config: ValueConfig, folder: Path) -> None:
+        super().__init__(config, folder)
+        self.critic = Critic(config.critic_width, config.critic_blocks, len(config.opponents)).to(
+            self.device
+        )
+        self.optimizer = torch.optim.AdamW(
+            [{"params": self.policy.parameters()}, {"params": self.critic.parameters()}],
+            eps=1e-5,
+            weight_decay=0.0,
+        )
+        self.pending = Pending(self.only_chosen)
+
+    def modules(self) -> dict[str, nn.Module]:
+        """The stream that sees all."""
+        return {"critic": self.critic}
+
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Of both streams."""
+        return {"adam": self.optimizer}
+
+    # ------------------------------------------------------------------ playing
+
+    @torch.inference_mode()
+    def act(self, decisions: Decisions, views: Views) -> Acted:
+        """Choose with exploration; see `rollout.Actor`."""
+        inputs = views.inputs
+        with self.autocast():
+            scores = self.policy(Tensors.of_inputs(inputs, self.device)).cpu().numpy()
+        chosen = explored(
+            scores, views, decisions, self.scheduled("temperature"), self.scheduled("epsilon")
+        )
+        nothing = np.zeros(len(views), dtype=np.float32)
+        return Acted(chosen, nothing, nothing)
+
+    def values(self, views: Views) -> Floats:
+        """Nothing asks for them; see `rollout.Actor`."""
+        return np.zeros(len(views), dtype=np.float32)
+
+    # ------------------------------------------------------------------ learning
+
+    def learn(self, experience: Experience) -> dict[str, float]:
+        """Learn values from what was played."""
+        raise NotImplementedError
+
+    def update(self) -> dict[str, float]:
+        """Play some steps at all tables and learn from them."""
+        self.refresh_pool()
+        rate = self.scheduled("lr")
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        imitates = self.imitates
+        experience = self.play.collect(
+            self,
+            self.config.steps,
+            teacher=self.teacher if imitates else None,
+            taught=self.config.bc_taught,
+        )
+        told = self.learn(experience)
+        self.count(experience)
+        paid = experience.reward[experience.ended]
+        return {
+            **told,
+            "charts/learning_rate": rate,
+            "charts/deal_reward": float(np.abs(paid).mean()) if paid.size else 0.0,
+            "charts/forced_share": experience.forced / experience.moves,
+            "charts/candidates": len(experience.views.inputs.rows) / len(experience),
+        }
+
+    def imitation(self, views: Views, label: Ints) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of imitation, and how likely what the teacher chose is by now."""
+        x = Tensors.of_inputs(views.inputs, self.device)
+        with self.autocast():
+            scores = self.policy(x)
+        log_p = log_softmax(scores / self.config.temperature, x.of, len(x))
+        aim = log_p[self.tensor(views.inputs.start + label)]
+        right = float((best(scores.detach().cpu().numpy(), views.inputs) == label).mean())
+        return -aim.mean(), {"losses/imitation": -aim.mean(), "losses/agrees": torch.tensor(right)}
+
+    def seen(self, views: Views) -> Tensor:
+        """What the critic is given."""
+        return critic_inputs(views, len(self.config.opponents)).to(self.device)
+
+    def tensor(self, values: np.ndarray) -> Tensor:
+        """Numbers on the learner's device."""
+        return torch.from_numpy(values).to(self.device)
+
+    # ------------------------------------------------------------------ saving
+
+    def checkpoint(self) -> Checkpoint:
+        """All that is needed to go on, decisions of unfinished deals among it."""
+        saved = super().checkpoint()
+        tensors = {f"pending.{name}": t for name, t in self.pending.tensors().items()}
+        return Checkpoint(
+            saved.kind, saved.policy, {**saved.tensors, **tensors}, saved.counters, saved.config
+        )
+
+    def restore(self, checkpoint: Checkpoint, where: str) -> None:
+        """Go on from a checkpoint; `WeightsError` or `StateError` if it does not fit."""
+        super().restore(checkpoint, where)
+        self.pending.restore(tensors_of("pending", checkpoint.tensors), where)
+
+
+def tensors_of(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Those whose names begin with `name.`, without that."""
+    prefix = name + "."
+    return {key.removeprefix(prefix): t for key, t in tensors.items() if key.startswith(prefix)}
+
+
+def explored(
+    scores: Floats, views: Views, decisions: Decisions, temperature: float, epsilon: float
+) -> Ints:
+    """Places `(n,)` of candidates: any with probability epsilon, else drawn by softmax.
+
+    scores: `(m,)`. Only candidates can be drawn, so what is not legal never is.
+    """
+    # Equal scores are as likely as each other.
+    key = randomness.mix(decisions.key + np.uint64(_EXPLORES))
+    explores = randomness.below(key, 1 << 20) < epsilon * (1 << 20)
+    scores = np.where(explores[views.inputs.of], 0.0, scores.astype(np.float64) / temperature)
+    return drawn(scores, views.inputs, decisions.key)
