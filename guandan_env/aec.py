@@ -101,11 +101,11 @@ class raw_env(AECEnv[str, Observation, int]):  # type: ignore[misc]
     """The environment without wrappers.
 
     Parameters: `rules`, a RuleSet or the name of a preset; `episode`, `"deal"` or `"game"`; for
-    deals `level` (None: a random one each) and `previous` (`"random"`, None or `"half"`: whether
-    a finishing order, and so tribute, precedes a deal); `reward`, `"levels"`, `"sign"` (±1 a
-    deal) or `"game"` (±1 at the end); `reveal_counts_at`, from how many cards on the observation
-    has the counts of other hands (27, 10, 7 or 6: RULES 7.2); `render_mode`, None, `"ansi"`, `"rgb_array"`, or `"human"`,
-    which prints the table after every reset and step.
+    deals `level` (None: a random one each) and `previous` (`"random"`, None or `"half"`: whether a
+    finishing order, and so tribute, precedes a deal); `reward`, `"levels"`, `"sign"` (±1 a deal) or
+    `"game"` (±1 at the end); `reveal_counts_at`, from how many cards on the observation has the
+    counts of other hands (27, 10, 7 or 6: RULES 7.2); `render_mode`, None, `"ansi"`, `"rgb_array"`,
+    or `"human"`, which prints the table after every reset and step.
 
     A row that is not legal raises `IllegalActionError` and changes nothing.
     """

@@ -60,10 +60,10 @@ class LearnerTables:
     Parameters: `agents`, who plays the other seats: one agent, or three in the order of play after
     the learner (the next seat, the partner, the seat before); `seat`, the learner's: 0…3, or
     `"random"`, drawn for each episode from (seed, table, deal); `reveal_counts_at`, from how many
-    cards on the observation has the counts of other hands (27, 10, 7 or 6: RULES 7.2); `illegal`, what an action does
-    that is in the table but not legal: `"end"` ends the episode with `worst` as reward, `"raise"`
-    raises `IllegalActionError` and changes nothing; `tables`, the numbers of the tables in random
-    keys (default 0 … N-1). All others as for `Engine` and `rewards`.
+    cards on the observation has the counts of other hands (27, 10, 7 or 6: RULES 7.2); `illegal`,
+    what an action does that is in the table but not legal: `"end"` ends the episode with `worst` as
+    reward, `"raise"` raises `IllegalActionError` and changes nothing; `tables`, the numbers of the
+    tables in random keys (default 0 … N-1). All others as for `Engine` and `rewards`.
 
     Attributes: `engine`; `seat` `(N,) int8`, where the learner sits; `packed` `(N, 36) uint64`,
     its legal rows; `worst`, minus the most that a deal can bring.

@@ -60,15 +60,15 @@ class SingleSeatEnv(gymnasium.Env[Seen, np.int64]):
 
     Parameters: `agents`, who plays the other seats: one agent, or three in the order of play after
     the learner (the next seat, the partner, the seat before); `seat`, the learner's: 0…3, or
-    `"random"`, drawn for each episode from (seed, table, deal); `rules`, a RuleSet or the name of
-    a preset; `episode`, `"deal"` or `"game"`; for deals `level` (None: a random one each) and
+    `"random"`, drawn for each episode from (seed, table, deal); `rules`, a RuleSet or the name of a
+    preset; `episode`, `"deal"` or `"game"`; for deals `level` (None: a random one each) and
     `previous` (`"half"`, `"random"` or None: whether tribute precedes); `reward`, `"levels"`,
     `"sign"` or `"game"` (rewards.py); `reveal_counts_at`, from how many cards on the counts of
-    other hands are shown (27, 10, 7 or 6: RULES 7.2); `observation`, `"dict"` or `"flat"`; `illegal`, what a row
-    does that is not legal: `"end"` ends the episode with minus the highest promotion as reward,
-    as PettingZoo's custom is, `"raise"` raises `IllegalActionError` and changes nothing; `table`,
-    the number of the table in random keys; `render_mode`, None, `"ansi"`, `"rgb_array"`, or
-    `"human"`, which prints the table after every reset and step.
+    other hands are shown (27, 10, 7 or 6: RULES 7.2); `observation`, `"dict"` or `"flat"`;
+    `illegal`, what a row does that is not legal: `"end"` ends the episode with minus the highest
+    promotion as reward, as PettingZoo's custom is, `"raise"` raises `IllegalActionError` and
+    changes nothing; `table`, the number of the table in random keys; `render_mode`, None, `"ansi"`,
+    `"rgb_array"`, or `"human"`, which prints the table after every reset and step.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]

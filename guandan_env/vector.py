@@ -45,8 +45,9 @@ class GuandanVectorEnv:
 
     Parameters as for `Engine`, and: `observe=False` leaves observations out; `reward` is
     `"levels"`, `"sign"` or `"game"` (rewards.py); `reveal_counts_at`, from how many cards on the
-    observation has the counts of other hands (27, 10, 7 or 6: RULES 7.2); with `reuse=True` every step writes its
-    observations and masks into the same two arrays, which the caller must have used up by then.
+    observation has the counts of other hands (27, 10, 7 or 6: RULES 7.2); with `reuse=True` every
+    step writes its observations and masks into the same two arrays, which the caller must have used
+    up by then.
 
     Attributes: `engine` (its state may be read, copied, and set between steps), `num_tables`.
     """

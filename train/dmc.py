@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import torch
 
 from agents.networks import Tensors
 from train.config import setting, whole

@@ -135,8 +135,9 @@ class DQN(ValueLearner):
     def _follow(self) -> None:
         """Move the slow copy towards the networks."""
         for name, module in (("policy", self.policy), ("critic", self.critic)):
-            slow = list(self.target[name].parameters())
-            torch._foreach_lerp_(slow, list(module.parameters()), self.config.target_rate)
+            slow = self.target[name].parameters()
+            for old, new in zip(slow, module.parameters(), strict=True):
+                old.lerp_(new, self.config.target_rate)
 
     # ------------------------------------------------------------------ saving
 

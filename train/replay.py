@@ -82,8 +82,8 @@ class Pending:
             views, chosen = chosen_only(views, chosen), np.zeros_like(chosen)
         held = Open(views, chosen, x.table, x.seat)
         # The deal of a decision is counted from the one in which its table stood at the beginning.
-        before = np.cumsum(x.ended, axis=0) - x.ended
-        deal = before[x.step, x.table]
+        before: NDArray[np.int64] = np.cumsum(x.ended, axis=0) - x.ended
+        deal: NDArray[np.int64] = before[x.step, x.table]
         if self._open is not None:
             deal = np.concatenate([np.zeros(len(self._open.chosen), dtype=deal.dtype), deal])
             held = joined([self._open, held])
@@ -101,7 +101,7 @@ class Pending:
             ours.views,
             ours.chosen,
             np.where(seat % 2 == 0, outcome, -outcome).astype(np.float32),
-            _ahead(table, deal, seat),
+            _ahead(table, deal, seat.astype(np.int64)),
         )
 
     def tensors(self) -> dict[str, Tensor]:
