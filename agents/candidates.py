@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.card_count import count_cards, hand_columns
-from agents.hand_plan import ROW_WORDS, WILD, HandPlanner, Ints, bombs_of, of_size, to_words
+from agents.card_count import Count, count_cards, hand_columns
+from agents.hand_plan import ROW_WORDS, WILD, HandPlanner, Ints, Words, bombs_of, of_size, to_words
 from agents.planner_weights import WEIGHTS
 from agents.play_features import STRONG, WEAK, columns, number_of, stand_and_control
 from guandan_env import legality, observation
@@ -66,7 +66,7 @@ NUM_FEATURES = len(CANDIDATE_FEATURES)
 
 _SIZE = ROW_SIZE.astype(np.int64)
 _TIER = np.where(IS_BOMB, np.minimum(STRENGTH.astype(np.int64), 800) / 800, 0.0)
-_PLANNER = HandPlanner(WEIGHTS.plan)
+PLANNER = HandPlanner(WEIGHTS.plan)  # knows nothing but its weights
 # Decisions that are worked on together: their tables then fit the processor's cache.
 _TOGETHER = 512
 
@@ -145,9 +145,9 @@ def _play_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
     n = len(d)
     at = np.arange(n)
     level = d.level.astype(np.int64)
-    count = count_cards(d, _PLANNER.weights)
-    plans = _PLANNER.plans(count.counts, count.suits, level, count.control)
-    outlook = _PLANNER.evaluate(plans, of, ROW_WORDS[rows])
+    count = count_cards(d, PLANNER.weights)
+    plans = PLANNER.plans(count.counts, count.suits, level, count.control)
+    outlook = PLANNER.evaluate(plans, of, ROW_WORDS[rows])
     value, turns = outlook.value / 4, outlook.turns
 
     seat, lead = d.seat.astype(np.int64), d.lead.astype(np.int64)
@@ -156,17 +156,14 @@ def _play_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
     )
     most = np.maximum(following, before)
     no_bombs = ~count.bombs_out | (most < 4)
-    lead_stand, _ = stand_and_control(count, _PLANNER, level, at, lead)
+    lead_stand, _ = stand_and_control(count, PLANNER, level, at, lead)
     lead_stand = np.where((_SIZE[lead] > most) & ~IS_BOMB[lead], 1.0, lead_stand)
     size, bomb, passing = _SIZE[rows], IS_BOMB[rows], rows == PASS
-    stand, control = stand_and_control(count, _PLANNER, level, of, rows)
+    stand, control = stand_and_control(count, PLANNER, level, of, rows)
     mute = (size > most[of]) & ~passing
     stand = np.where(mute & (~bomb | no_bombs[of]), 1.0, stand)
     sure = (stand >= 1) & no_bombs[of]
     exposed = np.where(passing, 0.0, 1 - stand)
-    singles, pairs, triples = (of_size(outlook.groups, size) for size in (1, 2, 3))
-    weak = [to_words(columns(count.control[:, i] < limit)) for i, limit in WEAK]
-    strong = [to_words(columns(count.stand[:, i] > limit)) for i, limit in STRONG]
     near = 1 / (1 + turns)
     one_left = turns == 1
     over_next, over_before = following[of] - size, before[of] - size
@@ -185,14 +182,7 @@ def _play_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
             one_left,
             turns == 2,
             one_left * (4 * value + 1),
-            number_of(bombs_of(outlook.groups)) / 2,
-            number_of(singles) / 8,
-            number_of(singles & weak[0][of]) / 8,
-            number_of(singles & strong[0][of]) / 8,
-            number_of(pairs) / 4,
-            number_of(pairs & weak[1][of]) / 4,
-            number_of(pairs & strong[1][of]) / 4,
-            number_of(triples) / 4,
+            *group_counts(outlook.groups, count, of),
             (outlook.groups[:, 1] >> np.uint64(8 * (WILD - 8)) & np.uint64(3)) / 2,
             stand,
             stand * near,
@@ -215,6 +205,27 @@ def _play_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
     return out
 
 
+def group_counts(groups: Words, count: Count, of: Ints) -> list[NDArray[np.float64]]:
+    """How many groups of each sort are in hands `(m, 2)` of decisions `of`, eight times `(m,)`.
+
+    Bombs; singles, the weak and the strong among them; pairs likewise; triples: scaled as
+    `CANDIDATE_FEATURES` says.
+    """
+    singles, pairs, triples = (of_size(groups, size) for size in (1, 2, 3))
+    weak = [to_words(columns(count.control[:, i] < limit)) for i, limit in WEAK]
+    strong = [to_words(columns(count.stand[:, i] > limit)) for i, limit in STRONG]
+    return [
+        number_of(bombs_of(groups)) / 2,
+        number_of(singles) / 8,
+        number_of(singles & weak[0][of]) / 8,
+        number_of(singles & strong[0][of]) / 8,
+        number_of(pairs) / 4,
+        number_of(pairs & weak[1][of]) / 4,
+        number_of(pairs & strong[1][of]) / 4,
+        number_of(triples) / 4,
+    ]
+
+
 def _tribute_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]:
     """Features `(m, 32)` of rows in the phases of tribute: only the hand that stays is known."""
     hands = d.hand[of]
@@ -222,10 +233,10 @@ def _tribute_features(d: Decisions, of: Ints, rows: Ints) -> NDArray[np.float64]
     taken = np.where(d.phase[of[card]] == Phase.CHOOSE, 1, -1)
     hands[card, rows[card] - FIRST_CARD] += taken.astype(np.uint8)  # -1 wraps to what it should
     level = d.level.astype(np.int64)[of]
-    count = count_cards(d, _PLANNER.weights)
-    plans = _PLANNER.plans(*hand_columns(hands, level), level, count.control[of])
+    count = count_cards(d, PLANNER.weights)
+    plans = PLANNER.plans(*hand_columns(hands, level), level, count.control[of])
     every = np.arange(len(rows))
-    outlook = _PLANNER.evaluate(plans, every, np.zeros((len(rows), 2), dtype=np.uint64))
+    outlook = PLANNER.evaluate(plans, every, np.zeros((len(rows), 2), dtype=np.uint64))
     value = outlook.value / 4
     best = np.maximum.reduceat(value, np.searchsorted(of, np.arange(len(d))))
     out = np.zeros((len(rows), NUM_FEATURES))

@@ -41,6 +41,7 @@ class Learner:
     """
 
     kind: ClassVar[str] = ""
+    STRENGTHS: ClassVar[bool] = False  # whether views have `strengths`
     COUNTERS: ClassVar[tuple[str, ...]] = ("updates", "moves", "forced", "decisions", "deals")
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
@@ -61,6 +62,7 @@ class Learner:
             deal_reward(config.reward, config.tables, equity),
             RuleSet.preset(config.rules),
             opponents,
+            strengths=self.STRENGTHS,
         )
         self.teacher = make(config.bc) if config.bc else None
         self.updates = self.moves = self.forced = self.decisions = self.deals = 0

@@ -44,6 +44,7 @@ class PPOConfig(TrainConfig):
     entropy: float = setting(0.01, number(0, 10))  # what an entropy of 1 nat is worth
     entropy_end: float = setting(0.003, number(0, 10))
     target_kl: float = setting(0.02, number(1e-5, 10))  # an update ends when beyond 1.5 times this
+    bc_minibatch: int = setting(4096, whole(1, 1 << 20))
     bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
     critic_width: int = setting(256, whole(8, 4096))
     critic_blocks: int = setting(2, whole(0, 32))
@@ -53,6 +54,7 @@ class PPO(Learner):
     """PPO over the candidates of each decision."""
 
     kind: ClassVar[str] = "ppo"
+    STRENGTHS: ClassVar[bool] = True
     config: PPOConfig
 
     def __init__(self, config: PPOConfig, folder: Path) -> None:
@@ -191,8 +193,10 @@ class PPO(Learner):
     def _minibatches(self, n: int) -> Iterator[NDArray[np.int64]]:
         """Positions of experience, in new order each epoch."""
         rng = self.rng()
-        parts = max(1, round(n / self.scheduled("minibatch")))
-        for _ in range(self.config.epochs):
+        config = self.config
+        size = config.bc_minibatch if self.imitates else self.scheduled("minibatch")
+        parts = max(1, round(n / size))
+        for _ in range(config.epochs):
             yield from np.array_split(rng.permutation(n), parts)
 
     def _tensor(self, values: NDArray) -> Tensor:

@@ -8,7 +8,7 @@ known, and which decision of the same seat came next. `Pending` holds decisions 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
@@ -183,11 +183,8 @@ def chosen_only(views: Views, chosen: Ints) -> Views:
     inputs = views.inputs
     at = inputs.start + chosen
     one = np.ones_like(inputs.number)
-    return Views(
-        Inputs(inputs.observation, one, inputs.rows[at], inputs.features[at]),
-        views.full,
-        views.opponent,
-    )
+    only = Inputs(inputs.observation, one, inputs.rows[at], inputs.features[at])
+    return replace(views, inputs=only)
 
 
 def _ahead(*keys: Ints) -> Ints:

@@ -22,6 +22,7 @@ from guandan_env.engine import Engine
 from guandan_env.rules import RuleSet
 from guandan_env.state import State
 from train.rewards import DealReward
+from train.strengths import hand_strengths
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -32,19 +33,26 @@ class Views:
     """n decisions as a learner may look at them; a player would see `inputs` only.
 
     full: `(n, 432) int8`, all hands (`observation.encode_full`). opponent: `(n,)`, index of who
-    holds the other side, -1 for the learner itself.
+    holds the other side, -1 for the learner itself. strengths: `(n, 40) float16`, what the four
+    hands are worth (`strengths.hand_strengths`); `(n, 0)` for learners that do not ask for them.
     """
 
     inputs: Inputs
     full: NDArray[np.int8]
     opponent: Ints
+    strengths: NDArray[np.float16]
 
     def __len__(self) -> int:
         return len(self.opponent)
 
     def take(self, chosen: Ints) -> Views:
         """Some of them, by position."""
-        return Views(self.inputs.take(chosen), self.full[chosen], self.opponent[chosen])
+        return Views(
+            self.inputs.take(chosen),
+            self.full[chosen],
+            self.opponent[chosen],
+            self.strengths[chosen],
+        )
 
 
 @dataclass(frozen=True)
@@ -148,8 +156,10 @@ class SelfPlay:
         reward: DealReward,
         rules: RuleSet | None = None,
         opponents: Sequence[Opponent] = (),
+        *,
+        strengths: bool = False,
     ) -> None:
-        self.reward, self.opponents = reward, opponents
+        self.reward, self.opponents, self.strengths = reward, opponents, strengths
         self.engine = Engine(tables, rules, seed=seed, episode=reward.episode)
         self._every = np.arange(tables)
         reward.begins(self.engine, self._every)
@@ -221,7 +231,12 @@ class SelfPlay:
 
     def _views(self, decisions: Decisions) -> Views:
         full = observation.encode_full(self.engine.state, decisions.index)
-        return Views(inputs_of(decisions), full, self.holder[decisions.index])
+        strengths = (
+            hand_strengths(decisions, self.engine.state)
+            if self.strengths
+            else np.zeros((len(decisions), 0), dtype=np.float16)
+        )
+        return Views(inputs_of(decisions), full, self.holder[decisions.index], strengths)
 
     def _standing(self, actor: Actor) -> Floats:
         """The value to side 0 of where the tables stand, nan where an opponent is to act."""

@@ -182,13 +182,14 @@ def table_of(agent: Identity, benchmark: Benchmark, rows: Sequence[dict[str, Any
                 f"{row['decisions_per_second'][a]:,.0f}",
             )
         )
-    columns = ("against", "deals", "won", "levels a deal", "p", "failures", "decisions/s")
+    columns = ("against", "deals", "won", "levels", "p", "failures", "decisions/s")
     suite = benchmark.suite
     return Table(
         f"{agent} on {suite.name}",
         columns,
         lines,
-        "Each deal is played from both sides; ± is half the 95% interval, p of a paired "
+        "Each deal is played from both sides; levels are those gained a deal; ± is half "
+        "the 95% interval, p of a paired "
         f"permutation test; failures of it / of the other. Deals: SHA-256 {suite.sha256[:16]}…",
     )
 
