@@ -71,7 +71,7 @@ def test_what_pays_becomes_likelier(tmp_path, monkeypatch):
 
 def test_imitation_comes_to_choose_what_the_teacher_does(tmp_path):
     ppo = learner(tmp_path, bc="greedy", bc_moves=10**5, bc_lr=1e-2, tables=16)
-    likelihood = [ppo.update()["losses/likelihood"] for _ in range(16)]
+    likelihood = [ppo.update()["losses/likelihood"] for _ in range(24)]
     assert likelihood[-1] > likelihood[0] + 0.25
     assert ppo.imitates
 
