@@ -9,6 +9,7 @@ from agents.hand_plan import HandPlanner
 from agents.planner_tribute import tribute_rows
 from agents.planner_weights import WEIGHTS, PlannerWeights
 from agents.play_features import NAMES, Candidates, play_features
+from agents.thoughts import Rated
 from guandan_env import legality
 from guandan_env.decisions import Decisions
 from guandan_env.state import Phase
@@ -78,6 +79,14 @@ class Planner:
         for name in NAMES:
             score += self._plays[name][situation] * plays.values[name]
         return plays, score
+
+    def rated(self, decisions: Decisions) -> Rated:
+        """The scores of all plays, see `thoughts.Thinker`; nothing of tribute."""
+        playing = np.flatnonzero(decisions.phase == Phase.PLAY)
+        if not playing.size:
+            return Rated(playing, playing, np.zeros(0))
+        plays, score = self.scores(decisions.take(playing))
+        return Rated(playing[plays.of], plays.rows, score)
 
     def _best_plays(self, decisions: Decisions) -> NDArray[np.int64]:
         plays, score = self.scores(decisions)

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents.candidates import inputs_of
+from agents.candidates import Inputs, inputs_of
 from agents.choosing import best, drawn
-from agents.networks import CandidateNetwork, Tensors
+from agents.networks import CandidateNetwork, Tensors, log_softmax
 from agents.registry import AgentError
+from agents.thoughts import Rated
 from agents.weights import WeightsError, load_network
 from guandan_env import legality
 from guandan_env.decisions import Decisions
@@ -72,11 +73,20 @@ class NetworkPlayer:
             chosen[some] = self._choose(decisions.take(some))
         return chosen
 
+    def rated(self, decisions: Decisions) -> Rated:
+        """The scores of all legal rows, see `thoughts.Thinker`."""
+        inputs = inputs_of(decisions)
+        return Rated(inputs.of, inputs.rows, self._scores(inputs))
+
     @torch.inference_mode()
+    def _scores(self, inputs: Inputs) -> NDArray[np.float32]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            scores: NDArray[np.float32] = self.network(Tensors.of_inputs(inputs)).numpy()
+        return scores
+
     def _choose(self, decisions: Decisions) -> NDArray[np.integer]:
         inputs = inputs_of(decisions)
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
-            scores = self.network(Tensors.of_inputs(inputs)).numpy()
+        scores = self._scores(inputs)
         if self.temperature:
             place = drawn(scores / self.temperature, inputs, decisions.key)
         else:
@@ -110,6 +120,13 @@ class PPO(TrainedPlayer):
     """A policy; temperature above 1 flattens it."""
 
     kind = "ppo"
+
+    def rated(self, decisions: Decisions) -> Rated:
+        """The probabilities of all legal rows, see `thoughts.Thinker`."""
+        inputs = inputs_of(decisions)
+        scores = torch.from_numpy(self._scores(inputs))
+        log_p = log_softmax(scores, torch.from_numpy(inputs.of), len(inputs))
+        return Rated(inputs.of, inputs.rows, log_p.exp().numpy())
 
 
 class DQN(TrainedPlayer):

@@ -42,6 +42,7 @@ class Terms:
     conduct: Conduct = field(default_factory=Conduct)
     num_tables: int = MAX_TABLES
     record: bool = False  # keep a record of every deal
+    choices: bool = False  # records say what agents thought of their moves, where they can tell
     context: dict[str, Any] = field(default_factory=dict)  # what records say about the match
 
 
@@ -118,9 +119,15 @@ class _Notes:
         job, state = tables.job[at], tables.engine.state
         self.bombs[job] += audit.bombs_over_partner(state, at)
         self.wilds[job] += audit.wilds_left(state, at)
+        self._keep(tables, at)
+
+    def deals_forfeited(self, tables: Tables, at: NDArray[np.intp]) -> None:
+        self._keep(tables, at)
+
+    def _keep(self, tables: Tables, at: NDArray[np.intp]) -> None:
         if self.records is not None:
-            for table, j in zip(at.tolist(), job.tolist(), strict=True):
-                self.records[j].append(tables.record(table))
+            for table, job in zip(at.tolist(), tables.job[at].tolist(), strict=True):
+                self.records[job].append(tables.record(table))
 
 
 def play_pairs(
@@ -175,6 +182,7 @@ def play_pairs(
             conduct=terms.conduct,
             num_tables=terms.num_tables,
             observers=(notes,),
+            choices=terms.record and terms.choices,
             progress=told,
         )
     except KeyboardInterrupt:

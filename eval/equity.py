@@ -186,6 +186,9 @@ class _Count:
         lost = (order[:, 0] - before[:, 0]) % 2
         np.add.at(self.counts, (manner_of(before), 3 * lost + manner_of(order)), 1)
 
+    def deals_forfeited(self, tables: Tables, at: NDArray[np.intp]) -> None:
+        raise AssertionError("an agent that fails stops the measurement")
+
 
 def measure(
     agent: Agent,

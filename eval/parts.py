@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -185,9 +184,16 @@ def _ready(a: str, b: str, terms: Terms) -> None:
     global _agents
     signal.signal(signal.SIGINT, _on_interrupt)
     # Ended by force it still ends the programs behind its agents.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))
+    signal.signal(signal.SIGTERM, _on_end)
     os.dup2(2, 1)  # what agents print is no result
     _agents = make_under(a, terms.conduct), make_under(b, terms.conduct)
+
+
+def _on_end(number: int, frame: FrameType | None) -> None:
+    # No exception: the fault of an agent is what `ask` would take it for.
+    for agent in _agents or ():
+        close(agent)
+    os._exit(1)
 
 
 def _on_interrupt(number: int, frame: FrameType | None) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.answers import Cause, Wrong, ask
+from agents.thoughts import choices_of
 from eval.faults import KEPT_RECORDS, AgentFaultError, Fault, in_place_of, penalty, take_levels
 from guandan_env.actions import PASS
 from guandan_env.cards import NUM_KINDS
@@ -48,6 +49,10 @@ class Observer(Protocol):
 
     def deals_over(self, tables: Tables, at: NDArray[np.intp], result: StepResult) -> None:
         """The deals at some tables (indices) are over; `tables.job[at]` are their jobs."""
+        ...
+
+    def deals_forfeited(self, tables: Tables, at: NDArray[np.intp]) -> None:
+        """The deals at some tables (indices) are broken off, and their jobs lost by a fault."""
         ...
 
 
@@ -98,12 +103,15 @@ def play(
     conduct: Conduct | None = None,
     num_tables: int = MAX_TABLES,
     observers: Sequence[Observer] = (),
+    choices: bool = False,
     progress: Callable[[Outcome], None] | None = None,
 ) -> Outcome:
     """Play all jobs, at most `num_tables` at a time; `progress` is shown the outcome so far.
 
     Nothing that comes out depends on `num_tables`, except in agents whose answer to a decision
-    depends on what else they are asked at the same time. Raises `AgentFaultError` at the first
+    depends on what else they are asked at the same time. With `choices`, records hold what agents
+    that can tell (`thoughts.Thinker`) thought of their moves; the time for that is not counted as
+    theirs. Raises `AgentFaultError` at the first
     fault where the conduct is `illegal_play="error"` (the default).
     """
     # Agents that are programs, an instance a seat, say how many tables they can sit at.
@@ -122,6 +130,7 @@ def play(
         ),
         Conduct() if conduct is None else conduct,
         observers,
+        choices,
     )
     while tables.advance():
         if progress is not None and tables.news:
@@ -139,6 +148,7 @@ class Tables:
         engine: Engine,
         conduct: Conduct,
         observers: Sequence[Observer],
+        choices: bool,
     ) -> None:
         self.agents, self.jobs, self.engine = agents, jobs, engine
         self.conduct, self.observers = conduct, observers
@@ -154,6 +164,8 @@ class Tables:
         self._barred = np.zeros((b, 4), dtype=bool)  # may not play again in this trick
         self._given = np.zeros(b, dtype=np.int64)  # leads given away in a row
         self._charged = np.zeros((b, 2), dtype=np.int64)  # levels that this deal's faults cost
+        self._choices: list[dict[int, Any]] | None = [{} for _ in range(b)] if choices else None
+        self._lost: dict[int, dict[str, Any]] = {}  # the faults that tables have just been lost by
 
     def advance(self) -> bool:
         """One move at every table; whether there is anything left to do."""
@@ -188,9 +200,14 @@ class Tables:
 
     def record(self, at: int, fault: dict[str, Any] | None = None) -> dict[str, Any]:
         """The deal at a table, as it stands, as a record."""
-        context = self.jobs.context(int(self.job[at]))
         return deal_record(
-            self.engine, at, self.starts, players=self.names(at), context=context, fault=fault
+            self.engine,
+            at,
+            self.starts,
+            players=self.names(at),
+            context=self.jobs.context(int(self.job[at])),
+            fault=self._lost.get(at) if fault is None else fault,
+            choices=None if self._choices is None else self._choices[at],
         )
 
     # ------------------------------------------------------------------ asking
@@ -217,6 +234,11 @@ class Tables:
             rows[mine], cards[mine] = answer.rows, answer.cards
             self.outcome.decisions[index] += len(mine)
             self.outcome.seconds[index] += answer.seconds
+            if self._choices is not None:
+                thoughts = choices_of(agent, decisions)
+                for at, move, told in zip(mine, state.length[mine], thoughts, strict=True):
+                    if told:
+                        self._choices[at][int(move)] = told
             for i, wrong in sorted(answer.wrong.items()):
                 at = int(mine[i])
                 rows[at], cards[at] = self._after_fault(index, at, wrong, packed)
@@ -225,10 +247,11 @@ class Tables:
         self, index: int, at: int, wrong: Wrong, packed: NDArray[np.uint64]
     ) -> tuple[int, NDArray[np.uint8]]:
         """What is played at a table instead of a faulty answer (RULES 7.3 to 7.6)."""
-        self._count(index, at, wrong)
+        told = self._count(index, at, wrong)
         no_cards = np.zeros(NUM_KINDS, dtype=np.uint8)
         forfeits = self.conduct.illegal_play == "forfeit" and wrong.cause is not Cause.LATE
         if forfeits or wrong.cause is Cause.ABSENT:
+            self._lost[at] = told
             return _FORFEITS, no_cards
         state = self.engine.state
         decisions = self.engine.decisions(np.array([at]), packed_masks=packed)
@@ -246,7 +269,8 @@ class Tables:
                 return _GIVES_LEAD, no_cards
         return int(in_place_of(decisions)[0]), no_cards
 
-    def _count(self, index: int, at: int, wrong: Wrong) -> None:
+    def _count(self, index: int, at: int, wrong: Wrong) -> dict[str, Any]:
+        """Note a fault and what it costs; returns what records say of it."""
         state = self.engine.state
         agent, seat = self.agents[index].name, int(state.seat[at])
         told = {"agent": agent, "seat": seat, "cause": wrong.cause.value, "text": wrong.text}
@@ -265,6 +289,7 @@ class Tables:
             raise AgentFaultError(fault)
         self.outcome.faults.append((index, fault))
         self._charged[at, seat % 2] += penalty(self.conduct, wrong.cause)
+        return told
 
     # ------------------------------------------------------------------ moving
 
@@ -280,6 +305,9 @@ class Tables:
         self.outcome.gain[job, 1 - winner] -= most
         self.outcome.deals[job] += 1
         self.outcome.level[job] = state.level[at]
+        for observer in self.observers:
+            observer.deals_forfeited(self, at)
+        self._lost.clear()
         self.engine.stop(at)
         rows[at] = PASS
 
@@ -315,6 +343,9 @@ class Tables:
         self._barred[at] = False
         self._given[at] = 0
         self._charged[at] = 0
+        if self._choices is not None:
+            for table in at.tolist():
+                self._choices[table] = {}
         self.starts.note(self.engine.state, at)
 
     def _refill(self, over: NDArray[np.intp]) -> None:

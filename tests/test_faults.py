@@ -19,6 +19,8 @@ from guandan_env.cli import main
 from guandan_env.conduct import Conduct
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError
+from guandan_env.record_file import write_records
+from guandan_env.record_replay import verify_file
 from guandan_env.state import Phase
 
 
@@ -105,12 +107,34 @@ def test_a_forfeit_loses_the_deal_as_highly_as_it_can():
 
 
 @pytest.mark.rule("7.4")
+@pytest.mark.parametrize("episode", ["deal", "game"])
+def test_a_forfeited_deal_is_on_record_with_its_fault(episode, tmp_path):
+    """It ends there; faults that were mended before, and what follows, leave no trace in others."""
+    once = Faulty("illegal", lambda d: (d.phase == Phase.PLAY) & (d.counts.sum(axis=1) < 60))
+    conduct = Conduct(illegal_play="forfeit")
+    terms = Terms(conduct=conduct, record=True, episode=episode, num_tables=3)
+    played = play_pairs(Greedy(), once, 0, 5, terms)
+    records = [record for pair in played.records for record in pair]
+    assert len(records) == played.deals.sum()
+    lost = [record for record in records if record["fault"]]
+    assert len(lost) == played.failures[1] == 10
+    assert all(record["result"] is None for record in lost)
+    assert {record["fault"]["cause"] for record in lost} == {"illegal"}
+    path = tmp_path / "deals.jsonl"
+    write_records(path, records)
+    assert verify_file(path).fault is None
+
+
+@pytest.mark.rule("7.4")
 def test_a_wrong_answer_is_a_pass_for_the_whole_trick_and_a_wrong_lead_goes_on():
     moves = []
 
     class Watch:
         def deals_over(self, tables, at, result):
             moves.extend(tables.record(int(t)) for t in at)
+
+        def deals_forfeited(self, tables, at):
+            raise AssertionError
 
     from eval.runner import Jobs, play
 

@@ -253,6 +253,9 @@ def test_bombs_over_the_partner_and_wilds_left_are_counted():
                 wild = 4 * int(state.level[t]) + 1
                 self.wilds += int(to_counts(state.hands[t])[:, wild].sum())
 
+        def deals_forfeited(self, tables, at):
+            raise AssertionError
+
     for kind in (Random, Greedy):
         slow = Slow()
         jobs = Jobs(table=np.arange(300), seating=np.zeros((300, 4), dtype=int))
@@ -272,3 +275,6 @@ class _Fast:
     def deals_over(self, tables, at, result):
         self.bombs += int(bombs_over_partner(tables.engine.state, at).sum())
         self.wilds += int(wilds_left(tables.engine.state, at).sum())
+
+    def deals_forfeited(self, tables, at):
+        raise AssertionError

@@ -114,6 +114,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write every deal to a file")
     parser.add_argument(
+        "--choices",
+        action="store_true",
+        help="with what agents thought of their moves, where they can tell, for replays to show",
+    )
+    parser.add_argument(
         "--report", type=Path, metavar="DIR", help="write a page with plots to a new folder"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
@@ -128,6 +133,8 @@ def match_of(args: argparse.Namespace) -> Match:
     if not args.deals and not args.games:
         raise GuandanError("--deals and --games are both 0; there is nothing to play")
     check_seed(args.seed)
+    if args.choices and args.record is None:
+        raise GuandanError("--choices goes into records: it needs --record FILE")
     if args.level is not None:
         parse_rank(args.level)
         if not args.deals:
@@ -145,6 +152,7 @@ def match_of(args: argparse.Namespace) -> Match:
             level=args.level,
             conduct=conduct,
             record=args.record is not None,
+            choices=args.choices,
             context={"a": args.a, "b": args.b, "seed": args.seed},
         ),
         until=ALPHA if args.until_significant else None,

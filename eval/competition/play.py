@@ -140,6 +140,10 @@ class _Notes:
         for table, j in zip(at.tolist(), job.tolist(), strict=True):
             self.keep(j, tables.record(table))
 
+    def deals_forfeited(self, tables: Tables, at: NDArray[np.intp]) -> None:
+        for table, j in zip(at.tolist(), tables.job[at].tolist(), strict=True):
+            self.keep(j, tables.record(table))
+
     def keep(self, job: int, record: dict[str, Any]) -> None:
         self.records[job].append({**record, "players": self.players[job]})
 
@@ -165,8 +169,6 @@ def _done(batch: Batch, job: int, outcome: Outcome, notes: _Notes) -> Done:
             levels = max(terms.rules.promotion)
         levels *= 1 if winner == 0 else -1
         a, b = a + (winner == 0), b + (winner == 1)
-        if faults and faults[-1].record:
-            notes.keep(job, dict(faults[-1].record))
     count = Counter(sides)
     result = GameResult(
         winner=winner,
