@@ -252,7 +252,8 @@ def test_ctrl_c_prints_what_is_known(more, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     result = json.loads(done.stdout)
-    assert FIRST <= result["deals"] < 2000
+    # Side by side the first part may be the one that is broken off.
+    assert (2 if more else FIRST) <= result["deals"] < 2000
     assert result["games"] is None
 
 
