@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from agents.candidates import Inputs, inputs_of
-from agents.choosing import best, drawn
 from agents.networks import CandidateNetwork, Tensors, log_softmax
 from agents.registry import AgentError
+from agents.scored import ScoringPlayer
 from agents.thoughts import Rated
 from agents.weights import WeightsError, load_network
-from guandan_env import legality
 from guandan_env.decisions import Decisions
 from guandan_env.errors import shown
 
 PRETRAINED = "pretrained"
 _SHIPPED = Path(__file__).parent / "pretrained"
-# Decisions that go through the network together.
-_TOGETHER = 1024
 
 
 def find(target: str, kind: str) -> Path:
@@ -47,7 +44,7 @@ def find(target: str, kind: str) -> Path:
     raise WeightsError(f"{path} holds no policy.safetensors, no best policy and no checkpoint")
 
 
-class NetworkPlayer:
+class NetworkPlayer(ScoringPlayer):
     """Plays by the scores of a network.
 
     temperature: 0 for the best candidate, else candidates are drawn from the softmax of the scores
@@ -57,41 +54,15 @@ class NetworkPlayer:
     def __init__(
         self, network: CandidateNetwork, name: str, *, temperature: float = 0.0, half: bool = False
     ) -> None:
-        self.network, self.name = network, name
-        self.temperature, self.half = temperature, half
-
-    def reset(self) -> None:
-        """Nothing is remembered."""
-
-    def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        """A legal row for each decision, `(n,)`."""
-        number = legality.count(decisions.packed)
-        chosen = legality.select(decisions.packed, np.zeros(len(decisions), dtype=np.int64))
-        free = np.flatnonzero(number > 1)
-        for start in range(0, len(free), _TOGETHER):
-            some = free[start : start + _TOGETHER]
-            chosen[some] = self._choose(decisions.take(some))
-        return chosen
-
-    def rated(self, decisions: Decisions) -> Rated:
-        """The scores of all legal rows, see `thoughts.Thinker`."""
-        inputs = inputs_of(decisions)
-        return Rated(inputs.of, inputs.rows, self._scores(inputs))
+        super().__init__(name, temperature)
+        self.network, self.half = network, half
 
     @torch.inference_mode()
-    def _scores(self, inputs: Inputs) -> NDArray[np.float32]:
+    def scores(self, inputs: Inputs) -> NDArray[np.float32]:
+        """The score of each candidate, `(m,)`."""
         with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
             scores: NDArray[np.float32] = self.network(Tensors.of_inputs(inputs)).numpy()
         return scores
-
-    def _choose(self, decisions: Decisions) -> NDArray[np.integer]:
-        inputs = inputs_of(decisions)
-        scores = self._scores(inputs)
-        if self.temperature:
-            place = drawn(scores / self.temperature, inputs, decisions.key)
-        else:
-            place = best(scores, inputs)
-        return inputs.rows[inputs.start + place]
 
 
 class TrainedPlayer(NetworkPlayer):
@@ -113,6 +84,7 @@ class TrainedPlayer(NetworkPlayer):
             )
         network, about = load_network(find(str(path), self.kind))
         super().__init__(network, f"{self.kind}:{path}", temperature=temperature if sample else 0.0)
+        self.about: dict[str, Any] = {"kind": self.kind, **about}
         self.version = f"{self.kind}-{about.get('moves', 0)}"
 
 
@@ -124,7 +96,7 @@ class PPO(TrainedPlayer):
     def rated(self, decisions: Decisions) -> Rated:
         """The probabilities of all legal rows, see `thoughts.Thinker`."""
         inputs = inputs_of(decisions)
-        scores = torch.from_numpy(self._scores(inputs))
+        scores = torch.from_numpy(self.scores(inputs))
         log_p = log_softmax(scores, torch.from_numpy(inputs.of), len(inputs))
         return Rated(inputs.of, inputs.rows, log_p.exp().numpy())
 

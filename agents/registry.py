@@ -45,6 +45,7 @@ KINDS: dict[str, Kind] = {
     "ppo": Kind("agents.policy_net:PPO", "a network trained by self-play", "PATH"),
     "dqn": Kind("agents.policy_net:DQN", "values of actions learned from values", "PATH"),
     "dmc": Kind("agents.policy_net:DMC", "values of actions learned from outcomes", "PATH"),
+    "onnx": Kind("agents.onnx_file:OnnxPlayer", "a network that was exported", "FILE"),
     "search": Kind("agents.search:Search", "plays BASE's choices out in samples", "BASE"),
     "njupt": Kind(
         "agents.message_bots:Njupt", "a Python bot that speaks the platform's messages", "FOLDER"

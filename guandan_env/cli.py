@@ -43,7 +43,11 @@ COMMANDS: dict[str, Command] = {
     "dataset": Command(
         "guandan_env.commands.dataset:main", "decisions of recorded deals as arrays"
     ),
-    "train": Command("train.commands.train:main", "learn by self-play: ppo"),
+    "train": Command("train.commands.train:main", "learn by self-play: ppo, dqn, dmc"),
+    "export": Command("train.commands.export:main", "a trained agent as an ONNX model"),
+    "exploit": Command(
+        "train.commands.exploit:main", "what an opponent gains that learns against an agent"
+    ),
     "equity": Command("eval.commands.equity:main", "what every standing of a game is worth"),
     "rules": Command("guandan_env.commands.rules:main", "the presets: what differs, and sources"),
     "actions": Command("guandan_env.commands.actions:main", "look up rows of the action table"),
@@ -64,6 +68,9 @@ _EXTRA_OF = {
     "tensorboard": "train",
     "safetensors": "train",
     "websockets": "web",
+    "onnx": "export",
+    "onnxruntime": "export",
+    "onnxscript": "export",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,28 +35,37 @@ def main(argv: list[str]) -> int:
             f"allowed: {', '.join(LEARNERS)}"
         )
     # Imported here: they take torch, which whoever asks for help or errs should not wait for.
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
     from train.config import load
-    from train.run import Run
 
     module, settings, learner = LEARNERS[args.algo]
     found = importlib.import_module(module)
     config = load(getattr(found, settings), args.config, args.set)
     out = args.out or Path("runs") / args.algo
+    if not train(getattr(found, learner)(config, out), args.resume):
+        return EXIT_INTERRUPTED
+    print(f"done; to see what it can do: guandan match {args.algo}:{out} greedy", file=sys.stderr)
+    return 0
+
+
+def train(learner: Learner, resume: bool) -> bool:
+    """Train a learner with a progress bar; whether it came to its end."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from train.run import Run
+
     console = Console(stderr=True)
 
     def said(text: str) -> None:
         console.log(text, highlight=False, markup=False)
 
-    run = Run(getattr(found, learner)(config, out), args.resume, said)
+    run = Run(learner, resume, said)
     columns = (
         TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
         TextColumn("{task.fields[now]}"),
     )  # fmt: skip
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(f"{args.algo} in {out}", total=1.0, now="")
+        task = bar.add_task(f"{learner.kind} in {learner.folder}", total=1.0, now="")
 
         def told(at: Learner, figures: dict[str, float]) -> None:
             entropy = figures.get("losses/entropy")
@@ -66,10 +76,8 @@ def main(argv: list[str]) -> int:
         with _interrupts(run, said):
             finished = run.train(told)
     if not finished:
-        said(f"stopped and saved; --resume goes on with {out}")
-        return EXIT_INTERRUPTED
-    said(f"done; to see what it can do: guandan match {args.algo}:{out} greedy")
-    return 0
+        said(f"stopped and saved; --resume goes on with {learner.folder}")
+    return finished
 
 
 @contextmanager
