@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from time import perf_counter
+from traceback import extract_tb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +82,7 @@ def ask(agent: Agent, decisions: Decisions) -> Answer:
     except PartialAnswerError as partial:
         rows, cards, wrong, problem = partial.rows, partial.cards, dict(partial.wrong), None
     except (Exception, SystemExit) as error:  # whatever an agent raises is its fault, not ours
-        problem = f"it raised {type(error).__name__}: {error}"
+        problem = f"it raised {type(error).__name__}: {error}{_place(error)}"
     seconds = perf_counter() - begun
     if problem is None:
         answer = Answer(rows.astype(np.int64), cards.astype(np.uint8), wrong, seconds)
@@ -91,6 +93,17 @@ def ask(agent: Agent, decisions: Decisions) -> Answer:
             np.zeros(1, dtype=np.int64), _no_cards(1), {0: Wrong(Cause.ERROR, problem)}, seconds
         )
     return _one_by_one(agent, decisions, problem, seconds)
+
+
+def _place(error: BaseException) -> str:
+    """Where an agent's own code raised an error, or called what did; empty if that is not known."""
+    for frame in reversed(extract_tb(error.__traceback__)):
+        file = Path(frame.filename)
+        if frame.filename == __file__:
+            break
+        if "site-packages" not in file.parts and not frame.filename.startswith("<"):
+            return f" ({file.name}, line {frame.lineno})"
+    return ""
 
 
 def _one_by_one(agent: Agent, decisions: Decisions, problem: str, seconds: float) -> Answer:

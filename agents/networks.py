@@ -130,14 +130,17 @@ class CandidateNetwork(nn.Module):
     def forward(self, x: Tensors) -> Tensor:
         """The score of each candidate, `(m,) float32`."""
         seen = self.trunk(x.observation)
-        rows = self.row(self.row_features) + self.own_out(self.own)
-        features = self.features(x.features.to(self.features.weight.dtype))
-        # embedding(), whose backward pass adds up rows far faster than that of indexing.
-        embedded = functional.embedding(x.rows, rows)
-        embedded = embedded + functional.embedding(x.of, self.light(seen)) + features
-        embedded = functional.relu(embedded)
-        embedded = functional.relu(self.hidden(embedded))
-        return self.score(embedded).float().squeeze(1)
+        # In float32, whatever the trunk is in: where scores lie is left open by softmax, and what
+        # half precision takes off numbers far from 0 would hide what is learned of close choices.
+        with torch.autocast(seen.device.type, enabled=False):
+            rows = self.row(self.row_features) + self.own_out(self.own)
+            features = self.features(x.features.to(self.features.weight.dtype))
+            # embedding(), whose backward pass adds up rows far faster than that of indexing.
+            embedded = functional.embedding(x.rows, rows)
+            embedded = embedded + functional.embedding(x.of, self.light(seen.float())) + features
+            embedded = functional.relu(embedded)
+            embedded = functional.relu(self.hidden(embedded))
+            return self.score(embedded).squeeze(1)
 
 
 def log_softmax(scores: Tensor, of: Tensor, decisions: int) -> Tensor:

@@ -87,6 +87,17 @@ class TrainedPlayer(NetworkPlayer):
         self.about: dict[str, Any] = {"kind": self.kind, **about}
         self.version = f"{self.kind}-{about.get('moves', 0)}"
 
+    def scores(self, inputs: Inputs) -> NDArray[np.float32]:
+        """The score of each candidate, `(m,)`."""
+        # One thread: networks are small, more threads wait for each other where others compute,
+        # and whoever has the cores plays on several processes.
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            return super().scores(inputs)
+        finally:
+            torch.set_num_threads(threads)
+
 
 class PPO(TrainedPlayer):
     """A policy; temperature above 1 flattens it."""

@@ -212,8 +212,13 @@ class Process:
 
     def _fault(self, cause: Cause, text: str) -> ProcessFault:
         """A fault, with the program's last words; it is ended."""
-        words = self._tail.decode("utf-8", "replace").strip().splitlines()
-        return self.fault(cause, text + (f" (last words: {one_line(words[-1])})" if words else ""))
+        lines = self._tail.decode("utf-8", "replace").strip().splitlines()
+        # Of a Python traceback also where it happened.
+        words = [line.strip() for line in lines if line.strip().startswith('File "')][-1:]
+        words += lines[-1:]
+        return self.fault(
+            cause, text + (f" (last words: {one_line(': '.join(words))})" if words else "")
+        )
 
     def _has_ended(self) -> bool:
         return _status(self._program) is not None

@@ -10,6 +10,7 @@ an ampersand, `%25` for a percent sign. Option values are numbers, `true`, `fals
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable
@@ -161,10 +162,27 @@ def _find(spec: Spec) -> Callable[..., object]:
     return found
 
 
-def _import_from_here(spec: Spec) -> object:
+def is_there(spec: Spec) -> bool:
+    """Whether the kind of a spec is registered or a module that can be found; nothing is run."""
+    if spec.kind in KINDS:
+        return True
+    _look_here()
+    try:
+        return importlib.util.find_spec(spec.kind.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _look_here() -> str:
+    """Have modules found in the current folder, too."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    return here
+
+
+def _import_from_here(spec: Spec) -> object:
+    here = _look_here()
     try:
         return importlib.import_module(spec.kind)
     except ModuleNotFoundError as error:

@@ -21,9 +21,11 @@ from guandan_env.state import Phase
 
 ROLLOUTS = 128
 MOST_ROLLOUTS = 100_000
+ALL_CARDS, FEW_CARDS = 108, 40
 FIRST_ROUND = 8  # worlds; later rounds have as many as all before them
 # What a paired difference of levels is taken to vary before much of it has been seen.
 _PRIOR_VARIANCE, _PRIOR_WORLDS = 1.0, 4
+_TOGETHER = 4096  # tables that are played at a time
 
 
 class Search:
@@ -31,8 +33,7 @@ class Search:
 
     1. *Choices.* The base agent's play, and those that `planner` scores not more than `gap` below
        its best: `candidates` at most. Where that is one play, and in tribute, the base decides; so
-       it does while all seats together hold more than `cards` cards, because hands drawn then are
-       too unlike the true ones.
+       it does while all seats together hold more than `cards` cards.
     2. *Worlds.* Hands of the other seats are drawn that agree with all that is certain
        (`hidden_hands`); the same for all choices of a decision.
     3. *Rollouts.* Each choice is made in each world, and all four seats go on by the policy
@@ -59,12 +60,14 @@ class Search:
         rollout: str | None = None,
         candidates: int = 4,
         gap: float = 4.0,
-        cards: int = 40,
+        cards: int | None = None,
         margin: float = 1.5,
         drop: float = 2.0,
     ) -> None:
         """`base`: the spec of the base agent. `rollout`: that of the policy; None for `greedy`
-        where the base is `greedy`, else `planner`. `AgentError` for values out of range.
+        where the base is `greedy`, else `planner`. `cards`: None for 108 where the base is
+        `greedy`, else 40: what strong players have done so far says much about their hands, so
+        that hands drawn early are too unlike the true ones. `AgentError` for values out of range.
         """
         if rollouts is not None and milliseconds is not None:
             raise AgentError("rollouts and milliseconds are both given; a search has one budget")
@@ -73,12 +76,15 @@ class Search:
         self.rollouts = rollouts
         self.seconds = None if milliseconds is None else _number(milliseconds, "milliseconds") / 1e3
         self.candidates = _whole(candidates, "candidates", 1000)
-        self.cards = _whole(cards, "cards", 108)
+        over_greedy = parse(base).kind == "greedy"
+        if cards is None:
+            cards = ALL_CARDS if over_greedy else FEW_CARDS
+        self.cards = _whole(cards, "cards", ALL_CARDS)
         self.gap, self.margin = _number(gap, "gap"), _number(margin, "margin")
         self.drop = _number(drop, "drop")
         self.base = make(base)
         if rollout is None:
-            rollout = "greedy" if parse(base).kind == "greedy" else "planner"
+            rollout = "greedy" if over_greedy else "planner"
         self.policy = make(rollout)
         self.name = f"search:{self.base.name}"
         self._planner = Planner()
@@ -154,20 +160,37 @@ class _Race:
         of = np.repeat(np.arange(len(more)), more)
         start = np.cumsum(more) - more
         number = np.arange(len(of)) - start[of] + self.worlds[of]
-        keys = world_keys(self.d, of, number)
-        hands = draw(self.unseen.take(of), keys)
         live = np.flatnonzero(self.alive & (more[f.of] > 0))
         times = more[f.of[live]]
         choice = np.repeat(live, times)
         world = np.arange(len(choice)) - np.repeat(np.cumsum(times) - times, times)
         world += start[f.of[choice]]
-        tables = states(self.d, f.of[choice], hands[world], keys[world])
-        won = play_out(tables, self.d.rules, f.rows[choice], self.search.policy)
+        won = np.zeros(len(choice))
+        for begin in range(0, len(choice), _TOGETHER):
+            some = slice(begin, begin + _TOGETHER)
+            won[some] = self._value(choice[some], of, number, world[some])
         self.worlds += more
         wider = np.full((len(f.of), int(self.worlds.max())), np.nan)
         wider[:, : self.gains.shape[1]] = self.gains
         wider[choice, number[world]] = won
         self.gains = wider
+
+    def _value(
+        self,
+        choice: NDArray[np.int64],
+        of: NDArray[np.int64],
+        number: NDArray[np.int64],
+        world: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Levels won `(m,)` by choices `(m,)` in worlds `(m,)`; `of`, `number` say which these are.
+
+        A world that comes up again is drawn again, and comes out the same.
+        """
+        drawn, place = np.unique(world, return_inverse=True)
+        keys = world_keys(self.d, of[drawn], number[drawn])
+        hands = draw(self.unseen.take(of[drawn]), keys)
+        tables = states(self.d, self.found.of[choice], hands[place], keys[place])
+        return play_out(tables, self.d.rules, self.found.rows[choice], self.search.policy)
 
     def _best(self) -> NDArray[np.int64]:
         """The choice `(n,)`, by its place, that has won most of those left; the first of equals."""

@@ -14,7 +14,6 @@ from guandan_env.engine import Engine
 from guandan_env.rules import RuleSet
 from guandan_env.state import Phase, State
 
-_TOGETHER = 4096  # tables that are played at a time
 _SHOWN = (
     "deal", "seat", "level", "steps", "declarer", "lead", "lead_seat", "last", "order", "previous",
     "payers", "paid", "to_first", "returned", "resisted", "history", "history_seat", "length",
@@ -54,19 +53,11 @@ def play_out(
 ) -> NDArray[np.float64]:
     """Levels won, `(m,)`, by the side of the seat to act, which plays `rows` `(m,)` first.
 
-    All seats then play by `policy` until the deal is over. The state is used up.
+    All seats then play by `policy` until the deal is over. The state is used up. `AgentError`
+    where the policy fails.
     """
-    gains = [
-        _play_out(state.take(slice(start, start + _TOGETHER)), rules, part, policy)
-        for start in range(0, len(rows), _TOGETHER)
-        for part in (rows[start : start + _TOGETHER],)
-    ]
-    return np.concatenate(gains) if gains else np.zeros(0)
-
-
-def _play_out(
-    state: State, rules: RuleSet, rows: NDArray[np.int64], policy: Agent
-) -> NDArray[np.float64]:
+    if not len(state):
+        return np.zeros(0)
     engine = Engine(1, rules, previous=None)
     side = state.seat % 2
     table = np.arange(len(state))  # which table of the result each one is

@@ -17,6 +17,7 @@ from eval.duplicate import Pairs, Terms
 from eval.parts import MOST, Cuts, Progress, Tally, played_elsewhere, played_here
 from eval.sequential import decided_after
 from eval.statistics import Estimate, paired_mean, paired_rate, sign_flip_p
+from guandan_env import __version__
 from guandan_env.errors import GuandanError
 
 SHOWN_FAULTS = 20
@@ -185,6 +186,7 @@ def figures(match: Match, deals: Pairs | None, games: Pairs | None) -> dict[str,
             }
             for fault in [fault for pairs in played for fault in pairs.faults][:SHOWN_FAULTS]
         ],
+        "version": __version__,
         "rules": terms.rules.name,
         "rule_set": terms.rules.to_dict(),
         "conduct": terms.conduct.to_dict(),

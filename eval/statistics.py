@@ -53,8 +53,12 @@ def paired_rate(values: NDArray[np.floating], confidence: float = 0.95) -> Estim
     return Estimate(mean, max(0.0, middle - reach), min(1.0, middle + reach))
 
 
+RESAMPLES = 99_999
+SMALLEST_P = 1 / (RESAMPLES + 1)
+
+
 def sign_flip_p(
-    values: NDArray[np.floating], generator: np.random.Generator, resamples: int = 99_999
+    values: NDArray[np.floating], generator: np.random.Generator, resamples: int = RESAMPLES
 ) -> float:
     """Two-sided p-value that the paired differences `(n,)` are as likely up as down.
 

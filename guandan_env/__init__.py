@@ -57,4 +57,9 @@ def __getattr__(name: str) -> object:
     return getattr(importlib.import_module(f"guandan_env.{_HOME[name]}"), name)
 
 
+def __dir__() -> list[str]:
+    """What completion offers."""
+    return sorted({*globals(), *_HOME})
+
+
 register()

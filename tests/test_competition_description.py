@@ -116,6 +116,7 @@ def change(path, value):
         (change(["entrants"], []), "a list of 1 to 1024"),
         (change(["entrants"], [{"name": "x", "agents": "random"}]), "there are 1 entrants"),
         (change(["entrants", 0, "agents"], "planer"), "did you mean 'planner'"),
+        (change(["entrants", 0, "agents"], "nobodys_bot:Bot"), "no module 'nobodys_bot'"),
         (change(["entrants", 0, "agents"], ["random"]), "entrant 1: agents is"),
         (change(["entrants", 0, "count"], 0), "count is 0"),
         (change(["entrants"], [{"name": "x", "agents": "random"}] * 2), "two entrants are called"),

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from agents import AgentError
+from agents import AgentError, make
 from agents.answers import Cause, PartialAnswerError, Wrong, ask, require
 from agents.greedy import Greedy
 from agents.random_bot import Random
@@ -243,3 +243,19 @@ def test_the_command_keeps_the_position(tmp_path, monkeypatch, capsys):
 def test_bad_pairs_are_refused():
     with pytest.raises(GuandanError, match="at least 1"):
         play_duplicate(Greedy(), Greedy(), 0)
+
+
+def test_where_an_agent_raised_is_told(tmp_path, monkeypatch):
+    """The line of its own code, also where that called something installed, which raised."""
+    (tmp_path / "broken_bot.py").write_text(
+        "import numpy as np\n"
+        "class Broken:\n"
+        "    name = 'broken'\n"
+        "    def reset(self): pass\n"
+        "    def act(self, d):\n"
+        "        return np.stack([])\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    answer = ask(make("broken_bot:Broken"), Engine(1, seed=1).decisions())
+    assert answer.wrong[0].text.endswith("(broken_bot.py, line 6)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agents import make
 from agents.hidden_hands import Unseen, draw, unseen
@@ -29,13 +31,15 @@ from guandan_env.tribute import place_of
 OTHERS = (1, 2, 3)
 
 
-def engine_after(steps: int, tables: int = 200, seed: int = 3, **options) -> Engine:
-    """Tables in the midst of deals between planners."""
-    engine, planner = Engine(tables, seed=seed, **options), make("planner")
+def engine_after(
+    steps: int, tables: int = 120, seed: int = 3, players: str = "planner", **options
+) -> Engine:
+    """Tables in the midst of deals."""
+    engine, agent = Engine(tables, seed=seed, **options), make(players)
     for _ in range(steps):
         actions = np.zeros(tables, dtype=np.int64)
         pending = engine.decisions()
-        actions[pending.index] = planner.act(pending)
+        actions[pending.index] = agent.act(pending)
         engine.step(actions)
     return engine
 
@@ -91,6 +95,25 @@ def test_the_true_hands_are_never_ruled_out(rules, steps):
     u = unseen(d)
     assert allowed_by(u, true_hands(engine, d)).all()
     hands = drawn(d)
+    for world in range(hands.shape[1]):
+        assert allowed_by(u, hands[:, world]).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    steps=st.integers(0, 120),
+    players=st.sampled_from(["random", "greedy"]),
+    rules=st.sampled_from(["default", "casual", "graduate", "njupt", "company"]),
+)
+def test_drawn_hands_agree_with_all_that_was_seen(seed, steps, players, rules):
+    engine = engine_after(steps, 16, seed, players, rules=RuleSet.preset(rules), previous="half")
+    d = in_play(engine)
+    u, hands = unseen(d), drawn(d, 4)
+    seen = d.hand + d.played.sum(axis=1, dtype=np.uint8)
+    assert allowed_by(u, true_hands(engine, d)).all()
+    assert (hands.sum(axis=3) == of_others(d.counts, d)[:, None]).all()
+    assert (hands.sum(axis=2) + seen[:, None] == 2).all()
     for world in range(hands.shape[1]):
         assert allowed_by(u, hands[:, world]).all()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,16 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from agents import make
 from agents.networks import Tensors, log_softmax
+from agents.weights import WeightsError
+from eval.duplicate import Terms, play_pairs
+from guandan_env import observation
 from guandan_env.cli import EXIT_INTERRUPTED
 from train import checkpoint
 from train.commands.train import main
 from train.config import from_mapping
+from train.critic import SideCritic, side_inputs
 from train.ppo import PPO, PPOConfig
-from train.rollout import Experience
+from train.rollout import Experience, Views
 
 TINY = {
     "tables": 8, "steps": 24, "minibatch": 64, "minibatch_end": 64, "width": 16, "blocks": 1,
@@ -93,6 +98,19 @@ def test_old_and_new_probabilities_agree_before_the_first_step(tmp_path):
     assert np.abs(now - x.acted.log_probability).max() < 0.05
 
 
+def test_half_precision_does_not_hide_close_choices(tmp_path):
+    """Scores may lie anywhere: softmax is the same for all of them moved by one number."""
+    ppo = learner(tmp_path)
+    t = Tensors.of_inputs(played(ppo, 10).views.inputs)
+    with torch.inference_mode():
+        near = log_softmax(ppo.policy(t), t.of, len(t))
+        ppo.policy.score.bias += 200
+        with torch.autocast("cpu", torch.bfloat16):
+            far = log_softmax(ppo.policy(t), t.of, len(t))
+    assert near.std() > 0.1
+    assert torch.allclose(near, far, atol=0.02)
+
+
 def test_an_update_ends_when_the_policy_has_moved_too_far(tmp_path):
     far = learner(tmp_path, lr=0.05, target_kl=1e-4, epochs=50, steps=200)
     assert far.update()["losses/minibatches"] < 20
@@ -112,6 +130,178 @@ def test_settings_move_to_their_end_after_imitation(tmp_path):
     timed = learner(tmp_path, minutes=10.0)
     timed.seconds = 300.0
     assert timed.done == 0.5
+
+
+# ------------------------------------------------------------------ the critic
+
+
+def played(ppo: PPO, steps: int = 60) -> Experience:
+    return ppo.play.collect(ppo, steps)
+
+
+def turned(views: Views) -> Views:
+    """The same tables with every seat's things at the seat before it: the next seat's view."""
+    seen, full = views.inputs.observation.copy(), views.full.copy()
+    for blocks, values in ((observation.BLOCKS, seen), (observation.FULL_BLOCKS, full)):
+        for block in blocks:
+            if block.shape[0] in (2, 4):
+                part = values[:, block.slice].reshape(-1, *block.shape)
+                values[:, block.slice] = np.roll(part, -1, axis=1).reshape(len(values), -1)
+    strong = np.roll(views.strengths.reshape(-1, 4, 10), -1, axis=1).reshape(-1, 40)
+    return Views(replace(views.inputs, observation=seen), full, views.opponent, strong)
+
+
+def random_critic(opponents: int = 2) -> SideCritic:
+    torch.manual_seed(5)
+    critic = SideCritic(32, 1, opponents)
+    for parameter in critic.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    return critic
+
+
+def test_the_critic_has_one_value_for_a_position_and_its_opposite_for_the_other_side(tmp_path):
+    """Asked of the other side, with all else as it is, it says the same with the other sign."""
+    ppo = learner(tmp_path, opponents={"greedy": 0.5}, tables=16)
+    seen = side_inputs(played(ppo).views, 2)
+    critic = random_critic()
+    value = critic(seen)
+    assert value.std() > 0.1
+    assert torch.equal(critic(seen.flip(1)), -value)
+
+
+def test_the_second_view_of_the_critic_is_that_of_the_next_seat(tmp_path):
+    views = played(learner(tmp_path, opponents={"greedy": 0.5}, tables=16)).views
+    seen, other = (side_inputs(v, 1).numpy() for v in (views, turned(views)))
+    facts = seen.shape[2] - 2  # then: is it to act, the opponent
+    assert (seen[:, 1, :facts] == other[:, 0, :facts]).all()
+    assert not (seen[:, 0, :facts] == seen[:, 1, :facts]).all(axis=1).any()
+    assert (seen[:, :, facts] == [1, 0]).all()
+    held = (views.opponent == 0).astype(float)
+    assert 0 < held.mean() < 1
+    assert (seen[:, 0, -1] == held).all()
+    assert (seen[:, 1, -1] == -held).all()
+    hands = observation.FULL_BLOCKS[0].slice
+    whole = views.full[:, hands].reshape(-1, 4, 54)
+    found = [
+        (seen[:, 0, i : i + 216].reshape(-1, 4, 54) == whole).all() for i in range(facts - 216)
+    ]
+    assert any(found), "all four hands are among what it sees"
+
+
+def test_an_offset_of_the_critic_gives_no_side_an_advantage(tmp_path, monkeypatch):
+    """Whatever is added to what it makes of every view, values and advantages stay."""
+    ppo = learner(tmp_path, tables=16, steps=80)
+    ppo.half = False
+    torch.nn.init.normal_(ppo.critic.value.weight, std=0.2)
+    views = played(ppo).views
+    before = ppo.values(views)
+    trunk = ppo.critic.trunk.forward
+    monkeypatch.setattr(ppo.critic.trunk, "forward", lambda x: trunk(x) + 3.0)
+    assert np.allclose(ppo.values(views), before, atol=1e-4)
+    assert before.std() > 0.01
+
+
+def test_a_critic_that_favours_the_side_to_act_does_favour_passing(tmp_path):
+    """Why it matters: that error is worth twice its size wherever the other side acts next."""
+    ppo = learner(tmp_path, tables=16)
+    x = played(ppo, 120)
+    right = x.returns(0.0)[0]
+    acted = replace(x.acted, value=x.acted.value + np.float32(0.5))
+    wrong = replace(x, acted=acted, last=x.last).returns(0.0)[0]
+    order = np.lexsort((x.step, x.table))
+    here, then = order[:-1], order[1:]
+    ends = np.cumsum(x.ended, axis=0)  # deals over after each step
+    begun = (ends - x.ended)[x.step[here], x.table[here]]
+    same_deal = (x.table[here] == x.table[then]) & (ends[x.step[then] - 1, x.table[then]] == begun)
+    here, then = here[same_deal], then[same_deal]
+    partners = x.seat[here] % 2 == x.seat[then] % 2
+    assert 0 < partners.mean() < 1
+    assert np.allclose((wrong - right)[here], np.where(partners, 0.0, -1.0), atol=1e-5)
+
+
+# ------------------------------------------------------------------ what plays
+
+
+def test_what_plays_is_the_teachers_pupil_and_then_an_average(tmp_path):
+    ppo = learner(tmp_path, bc="greedy", bc_moves=900, average=0.75, steps=70)
+    ppo.update()
+    ppo.update()
+    assert not ppo.imitates
+    assert all(map(torch.equal, ppo.player.parameters(), ppo.policy.parameters()))
+    before = [p.clone() for p in ppo.player.parameters()]
+    ppo.update()
+    for was, now, policy in zip(
+        before, ppo.player.parameters(), ppo.policy.parameters(), strict=True
+    ):
+        assert torch.allclose(now, 0.75 * was + 0.25 * policy, atol=1e-6)
+    assert not torch.equal(next(ppo.player.parameters()), next(ppo.policy.parameters()))
+
+
+def test_a_run_that_was_resumed_has_the_same_average_and_policy(tmp_path):
+    settings = {
+        "bc": "greedy", "bc_moves": 900, "steps": 70, "opponents": {"pool": 0.25}, "pool_every": 2,
+    }  # fmt: skip
+    whole = learner(tmp_path / "a", **settings)
+    for _ in range(5):
+        whole.update()
+    first = learner(tmp_path / "b", **settings)
+    for _ in range(2):
+        first.update()
+    assert not first.imitates  # just now: the optimiser knows nothing of the policy
+    path = checkpoint.save(tmp_path / "b", 2, first.checkpoint())
+    second = learner(tmp_path / "b", **settings)
+    second.restore(checkpoint.load(path, "ppo"), "here")
+    for _ in range(3):
+        second.update()
+    for a, b in ((whole.player, second.player), (whole.policy, second.policy)):
+        assert all(map(torch.equal, a.parameters(), b.parameters()))
+    assert not all(map(torch.equal, whole.player.parameters(), whole.policy.parameters()))
+
+
+def test_scores_are_sharpened_once_when_imitation_ends(tmp_path):
+    plain = learner(tmp_path / "a", bc="greedy", bc_moves=300)
+    sharp = learner(tmp_path / "b", bc="greedy", bc_moves=300, sharpen=2.0)
+    for _ in range(2):
+        plain.update()
+        sharp.update()
+    x = played(plain, 10).views.inputs
+    with torch.inference_mode():
+        once, twice = (p.policy(Tensors.of_inputs(x)) for p in (plain, sharp))
+    assert torch.allclose(twice, 2 * once, atol=1e-4)
+
+
+def test_imitation_slows_down_along_a_cosine(tmp_path):
+    ppo = learner(tmp_path, bc="greedy", bc_moves=1000, bc_lr=0.1, bc_lr_end=0.02)
+    rates = []
+    for moves in (0, 500, 1000):
+        ppo.moves = moves
+        rates.append(ppo._imitation_rate())
+    assert rates == pytest.approx([0.1, 0.06, 0.02])
+
+
+def test_a_run_can_start_from_weights(tmp_path):
+    first = learner(tmp_path / "a")
+    first.update()
+    path = checkpoint.save(tmp_path / "a", 1, first.checkpoint())
+    second = learner(tmp_path / "b", start=str(path))
+    for network in (second.policy, second.player):
+        assert all(map(torch.equal, network.parameters(), first.player.parameters()))
+    with pytest.raises(WeightsError, match="the network has"):
+        learner(tmp_path / "c", start=str(path), width=24)
+
+
+# ------------------------------------------------------------------ what is shipped
+
+
+def test_the_shipped_agent_plays_by_the_rules_and_beats_greedy():
+    pairs = play_pairs(make("ppo:pretrained"), make("greedy"), 0, 60, Terms(seed=11))
+    assert pairs.failures.sum() == 0
+    assert pairs.won.mean() > 0.85
+
+
+def test_the_shipped_weights_are_small():
+    shipped = Path(__file__).parent.parent / "agents" / "pretrained" / "ppo.safetensors"
+    assert shipped.stat().st_size <= 8 << 20
 
 
 # ------------------------------------------------------------------ the command
@@ -166,6 +356,7 @@ def test_ctrl_c_saves_and_the_run_is_resumed(tmp_path, monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is handler
     assert [path.name for path in checkpoint.saved(tmp_path)] == ["checkpoint-000000002"]
     monkeypatch.undo()
-    assert main([*words(tmp_path), "--resume"]) == 0
+    # The run knows its settings.
+    assert main([words(tmp_path)[0], "--out", str(tmp_path), "--resume"]) == 0
     assert "going on from checkpoint-000000002" in capsys.readouterr().err
     assert checkpoint.saved(tmp_path)[-1].name == "checkpoint-000000005"

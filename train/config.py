@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import yaml
@@ -129,6 +130,7 @@ class TrainConfig:
     reward: str = setting("gain", choice("gain", "win", "equity"))
     equity: str = setting("", text)  # for reward equity: a file of `guandan equity`
     opponents: dict[str, float] = setting({}, shares)  # who holds one side at which part of tables
+    start: str = setting("", text)  # begin with these weights, as `ppo:START` would; empty: none
     # Imitation first.
     bc: str = setting("", text)  # the agent that is imitated; empty for none
     bc_moves: int = setting(1_500_000, whole(1, 10**12))
@@ -182,12 +184,17 @@ def _read(source: str) -> Any:
     return yaml.load(source, _Loader)
 
 
-def load(kind: type[C], path: Path | None, settings: Sequence[str]) -> C:
+def load(
+    kind: type[C],
+    path: Path | None,
+    settings: Sequence[str],
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> C:
     """The settings of a learner from a YAML file, changed by texts `key=value`.
 
-    The value of such a text is read as YAML is.
+    The value of such a text is read as YAML is. `defaults` go before those of the learner.
     """
-    values: dict[Any, Any] = {}
+    values: dict[Any, Any] = dict(defaults)
     if path is not None:
         try:
             given = _read(path.read_text(encoding="utf-8"))

@@ -1,9 +1,10 @@
-"""The critic: what a deal is worth to the side to act, from everything on the table."""
+"""Critics: what a deal is worth to the side to act, from everything on the table."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from agents.networks import Trunk, observation_scale
@@ -31,6 +32,72 @@ class Critic(nn.Module):
     def forward(self, seen: Tensor) -> Tensor:
         """Values `(n,) float32` of `critic_inputs`."""
         return self.value(self.trunk(seen)).float().squeeze(1)
+
+
+class SideCritic(nn.Module):
+    """The value of a position, the same but for its sign whichever side it is asked of.
+
+    A network looks at the whole table as the seat to act sees it, and as the next seat does; what
+    the deal is worth to the side to act is the difference. So what the network gets wrong by the
+    same amount everywhere cancels. Where a critic favours the side to act, every play after which
+    the other side acts next looks too bad, and every pass that leaves it to the partner too good.
+    """
+
+    def __init__(self, width: int, blocks: int, opponents: int) -> None:
+        super().__init__()
+        rest = np.ones(observation.FULL_SIZE + strengths.SIZE, dtype=np.float32)
+        scale = np.concatenate([observation_scale(), rest])[_SIDES[0]]
+        self.trunk = Trunk(
+            np.concatenate([scale, np.ones(1 + opponents, dtype=np.float32)]), width, blocks
+        )
+        self.value = nn.Linear(width, 1, bias=False)
+        nn.init.zeros_(self.value.weight)
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Values `(n,) float32` of `side_inputs`."""
+        known = self.trunk(seen.flatten(0, 1)).view(len(seen), 2, -1)
+        # In float32: differences of values make advantages, and bfloat16 has steps of 1/64 at 2.
+        with torch.autocast(seen.device.type, enabled=False):
+            return self.value(known[:, 0].float() - known[:, 1].float()).squeeze(1)
+
+
+def side_inputs(views: Views, opponents: int) -> Tensor:
+    """What `SideCritic` is given of n decisions, `(n, 2, size) float16`.
+
+    From the view of the seat to act and of the next one: hands and strengths of all seats, what is
+    public but for the history, whether that seat is to act, and which of `opponents` holds the
+    other side (1) or its own (-1).
+    """
+    parts = (views.inputs.observation, views.full, views.strengths)
+    table = np.concatenate(parts, axis=1, dtype=np.float16)
+    seen = np.zeros((len(views), 2, _SIDES.shape[1] + 1 + opponents), dtype=np.float16)
+    seen[:, :, : _SIDES.shape[1]] = table[:, _SIDES]
+    seen[:, 0, _SIDES.shape[1]] = 1
+    who = np.arange(opponents) == views.opponent[:, None]
+    seen[:, 0, _SIDES.shape[1] + 1 :] = who
+    seen[:, 1, _SIDES.shape[1] + 1 :] -= who
+    return torch.from_numpy(seen)
+
+
+def _sides() -> NDArray[np.int64]:
+    """Places in observation, full view and strengths of what either side's view holds, `(2, k)`."""
+    own_only = {"hand", "wilds", "unseen", "known", "history"}
+    blocks = [(0, b) for b in observation.BLOCKS if b.name not in own_only]
+    blocks += [(observation.SIZE, b) for b in observation.FULL_BLOCKS if b.name == "hands"]
+    own, following = [], []
+    for first, block in blocks:
+        places = first + np.arange(block.slice.start, block.slice.stop).reshape(block.shape)
+        # The first axis goes over seats or sides, unless it is of something else.
+        turns = len(places) in (2, 4) and block.name not in ("lead_height", "resisted")
+        own.append(places)
+        following.append(np.roll(places, -1, axis=0) if turns else places)
+    places = observation.SIZE + observation.FULL_SIZE + np.arange(strengths.SIZE).reshape(4, -1)
+    own.append(places)
+    following.append(np.roll(places, -1, axis=0))
+    return np.stack([np.concatenate([p.ravel() for p in view]) for view in (own, following)])
+
+
+_SIDES = _sides()
 
 
 def critic_inputs(views: Views, opponents: int) -> Tensor:

@@ -4,13 +4,12 @@ The value of a chosen action is taught to be what its deal came to in the end: n
 so nothing but played-out deals is believed. Acting scores all candidates of a decision, ragged
 over the batch; learning needs the chosen one alone. Unlike in those works, the part of the outcome
 that all hands together foretell is learned by another stream (`value_learner`), and with `bc` the
-scores are first taught to rank a registered agent's choice first.
+scores first learn only to rank a registered agent's choice first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from agents.networks import Tensors
 from train.config import setting, whole
 from train.replay import Played
 from train.rollout import Experience
-from train.value_learner import ValueConfig, ValueLearner
+from train.value_learner import Taught, ValueConfig, ValueLearner, means
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,8 @@ class DMC(ValueLearner):
     """Deep Monte Carlo: values of actions by the outcomes of deals."""
 
     kind: ClassVar[str] = "dmc"
-    only_chosen = True
+    only_chosen: ClassVar[bool] = True
     config: DMCConfig
-
-    def __init__(self, config: DMCConfig, folder: Path) -> None:
-        super().__init__(config, folder)
 
     def learn(self, experience: Experience) -> dict[str, float]:
         """Some epochs over the deals that were finished, and over a teacher's choices if any."""
@@ -45,28 +41,27 @@ class DMC(ValueLearner):
         if not len(played):
             return {}
         teaches = self.imitates
+        size = self.config.bc_minibatch if teaches else self.config.minibatch
+        parts = max(1, round(len(played) / size))
         rng = self.rng()
-        parts = max(1, round(len(played) / self.config.minibatch))
-        told: dict[str, list[float]] = {}
+        notes = []
         for _ in range(self.config.epochs):
             order = np.array_split(rng.permutation(len(played)), parts)
             others = np.array_split(rng.permutation(len(experience)), parts)
             for mine, theirs in zip(order, others, strict=True):
-                notes = self._learn(played.take(mine), experience if teaches else None, theirs)
-                for name, note in notes.items():
-                    told.setdefault(name, []).append(note)
-        return {name: float(np.mean(values)) for name, values in told.items()}
+                taught = self.imitation(experience, theirs) if teaches else None
+                notes.append(self._learn(played.take(mine), taught))
+        return means(notes)
 
-    def _learn(
-        self, played: Played, taught: Experience | None, theirs: np.ndarray
-    ) -> dict[str, float]:
-        """One step on some decisions; with a teacher also on `theirs` among those it looked at."""
+    def _learn(self, played: Played, taught: Taught | None) -> dict[str, float]:
+        """One step on some decisions, and by what a teacher says if there is one."""
         x = Tensors.of_inputs(played.views.inputs, self.device)
         with self.autocast():
             worth = self.critic(self.seen(played.views))
             scores = self.policy(x)
         outcome = self.tensor(played.outcome)
-        value = worth + scores
+        # Who imitates does not learn from the luck of the cards what to choose.
+        value = worth + scores if taught is None else worth
         loss = value_loss = (value - outcome).square().mean()
         notes = {
             "losses/value": value_loss,
@@ -74,10 +69,8 @@ class DMC(ValueLearner):
             "losses/action": scores.square().mean().sqrt(),
         }
         if taught is not None:
-            views = taught.views.take(theirs)
-            imitation, more = self.imitation(views, taught.label[theirs])
-            notes |= more
-            loss = loss + self.config.bc_weight * imitation
+            loss = loss + taught.loss
+            notes |= taught.notes
         batch = {
             "observation": x.observation, "rows": x.rows, "features": x.features,
             "outcome": outcome, "value": value,

@@ -3,7 +3,7 @@
 A seat's transition runs from its decision to its n-th next one in the deal, over whatever the
 others do meanwhile; a deal that ends before pays its outcome. Each decision is kept with all its
 legal rows, so the best action of a later one is sought among those that were legal there and then.
-With `bc` the values are first taught to rank a registered agent's choice first.
+With `bc` the scores first learn only to rank a registered agent's choice first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from train.checkpoint import Checkpoint
 from train.config import number, setting, whole
 from train.replay import Played, Replay
 from train.rollout import Experience, Views
-from train.value_learner import ValueConfig, ValueLearner, tensors_of
+from train.value_learner import Taught, ValueConfig, ValueLearner, means, tensors_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class DQNConfig(ValueConfig):
 
     n_steps: int = setting(3, whole(1, 200))  # decisions of the seat from one to the other
     buffer: int = setting(60_000, whole(1, 10**8))  # decisions that are kept, about 3 kB each
-    learn_from: int = setting(20_000, whole(1, 10**8))  # so many must be there before learning
     reuse: float = setting(1.0, number(0.01, 100))  # how often a decision is learned from
     target_rate: float = setting(0.01, number(1e-6, 1))  # part that the target moves each step
 
@@ -58,24 +57,20 @@ class DQN(ValueLearner):
     def learn(self, experience: Experience) -> dict[str, float]:
         """Some steps on what is kept, as many as new decisions ask for."""
         self.replay.add(self.pending.add(experience))
-        kept = float(len(self.replay))
         teaches = self.imitates
-        if kept < min(self.config.learn_from, self.config.buffer):
-            return {"charts/replay": kept}
+        size = self.config.bc_minibatch if teaches else self.config.minibatch
+        kept = {"charts/replay": float(len(self.replay))}
+        if len(self.replay) < min(size, self.replay.capacity):
+            return kept
         rng = self.rng()
-        steps = max(1, round(self.config.reuse * len(experience) / self.config.minibatch))
-        others = np.array_split(rng.permutation(len(experience)), steps)
-        told: dict[str, list[float]] = {}
-        for theirs in others:
-            now, later, which = self.replay.sample(rng, self.config.minibatch, self.config.n_steps)
-            aims = self.targets(now, later, which)
-            notes = self._learn(now, aims, experience if teaches else None, theirs)
-            for name, note in notes.items():
-                told.setdefault(name, []).append(note)
+        steps = max(1, round(self.config.reuse * len(experience) / size))
+        notes = []
+        for theirs in np.array_split(rng.permutation(len(experience)), steps):
+            now, later, which = self.replay.sample(rng, size, self.config.n_steps)
+            taught = self.imitation(experience, theirs) if teaches else None
+            notes.append(self._learn(now, self.targets(now, later, which), taught))
             self._follow()
-        return {name: float(np.mean(values)) for name, values in told.items()} | {
-            "charts/replay": kept
-        }
+        return means(notes) | kept
 
     @torch.no_grad()
     def targets(self, now: Played, later: Played, which: np.ndarray) -> Tensor:
@@ -89,41 +84,37 @@ class DQN(ValueLearner):
             inputs = later.views.inputs
             x = Tensors.of_inputs(inputs, self.device)
             with self.autocast():
-                scores = self.policy(x)
-            place = best(scores.cpu().numpy(), inputs)
-            values = self.q(later.views, x, self.target["policy"], self.target["critic"])
+                place = best(self.policy(x).cpu().numpy(), inputs)
+                scores = self.target["policy"](x)
+                worth = self.target["critic"](self.seen(later.views))
+            values = self.q(later.views, scores, worth)
             aims[self.tensor(which)] = values[self.tensor(inputs.start + place)]
         return aims
 
-    def q(
-        self,
-        views: Views,
-        x: Tensors,
-        policy: nn.Module | None = None,
-        critic: nn.Module | None = None,
-    ) -> Tensor:
-        """The value of each candidate, `(m,)`: V + A, where the mean of a decision's A is 0."""
-        with self.autocast():
-            scores = (policy or self.policy)(x)
-            worth = (critic or self.critic)(self.seen(views))
-        total = torch.zeros(len(x), device=scores.device).index_add(0, x.of, scores)
-        mean = total / self.tensor(views.inputs.number.astype(np.float32))
-        return scores + (worth - mean)[x.of]
+    def q(self, views: Views, scores: Tensor, worth: Tensor) -> Tensor:
+        """The value of each candidate, `(m,)`: V + A, where the mean of a decision's A is 0.
 
-    def _learn(
-        self, now: Played, aims: Tensor, taught: Experience | None, theirs: np.ndarray
-    ) -> dict[str, float]:
-        """One step on some decisions; with a teacher also on `theirs` among those it looked at."""
+        scores: `(m,)`, of the candidates. worth: `(n,)`, of the decisions.
+        """
+        of = self.tensor(views.inputs.of)
+        total = torch.zeros_like(worth).index_add(0, of, scores)
+        mean = total / self.tensor(views.inputs.number)
+        return scores + (worth - mean)[of]
+
+    def _learn(self, now: Played, aims: Tensor, taught: Taught | None) -> dict[str, float]:
+        """One step on some decisions, and by what a teacher says if there is one."""
         x = Tensors.of_inputs(now.views.inputs, self.device)
-        q = self.q(now.views, x)
+        with self.autocast():
+            worth = self.critic(self.seen(now.views))
+            scores = self.policy(x)
+        # Who imitates does not learn from the luck of the cards what to choose.
+        q = self.q(now.views, scores if taught is None else scores.detach(), worth)
         value = q[self.tensor(now.views.inputs.start + now.chosen)]
         loss = value_loss = (value - aims).square().mean()
         notes = {"losses/value": value_loss, "losses/aims": aims.std(correction=0)}
         if taught is not None:
-            views = taught.views.take(theirs)
-            imitation, more = self.imitation(views, taught.label[theirs])
-            notes |= more
-            loss = loss + self.config.bc_weight * imitation
+            loss = loss + taught.loss
+            notes |= taught.notes
         batch = {
             "observation": x.observation, "rows": x.rows, "features": x.features, "of": x.of,
             "aims": aims, "q": q,

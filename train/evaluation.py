@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eval.duplicate import Terms, play_pairs
-from eval.statistics import paired_mean
+from eval.statistics import paired_rate
 from guandan_env.decisions import Agent
 from guandan_env.rules import RuleSet
 
@@ -28,6 +28,5 @@ def score(player: Agent, against: Agent, deals: int, rules: RuleSet, number: int
     """Play deals, each twice; `number` of the evaluation makes them others each time."""
     terms = Terms(rules=rules, seed=EVAL_SEED + number)
     pairs = play_pairs(player, against, 0, deals, terms)
-    won = paired_mean(pairs.won.mean(axis=1))
-    gain = float(np.mean(pairs.gain))
-    return Score(won.mean, max(0.0, won.low), min(1.0, won.high), gain)
+    won = paired_rate(pairs.won.mean(axis=1))
+    return Score(won.mean, won.low, won.high, float(np.mean(pairs.gain)))

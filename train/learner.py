@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from agents import make
 from agents.networks import CandidateNetwork
-from agents.weights import WeightsError, fill, save_tensors
+from agents.policy_net import find
+from agents.weights import WeightsError, fill, load_network, save_tensors
 from guandan_env.decisions import Agent
 from guandan_env.errors import GuandanError
 from guandan_env.rules import RuleSet
@@ -36,7 +37,8 @@ class Learner:
 
     Everything random of update u follows from (seed, u) and the tables, so a learner restored from
     a checkpoint goes on as if it had never stopped. Attributes: `config`; `folder`, of the run;
-    `policy`; `play`; `pool`, None unless it is among the opponents; `updates`, `moves`, `forced`,
+    `policy`; `player`, the network that is evaluated and kept, the policy unless a subclass says
+    another; `play`; `pool`, None unless it is among the opponents; `updates`, `moves`, `forced`,
     `decisions`, `deals`, `seconds`: what has been done so far.
     """
 
@@ -49,7 +51,10 @@ class Learner:
         torch.manual_seed(config.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.half = self.device.type == "cuda" or half_is_fast()
-        self.policy = CandidateNetwork(config.network).to(self.device)
+        self.policy = self.player = CandidateNetwork(config.network).to(self.device)
+        if config.start:
+            begun, _ = load_network(find(config.start, self.kind))
+            fill(self.policy, begun.state_dict(), config.start)
         self.pool: Pool | None = None
         opponents = [
             Opponent(name, self._opponent(name), round(share * config.tables))
@@ -112,7 +117,7 @@ class Learner:
             self.pool.members = []  # what was there before imitation is no opponent
         due = self.updates % self.config.pool_every == 0 and not self.imitates
         if not self.pool.members or due:
-            self.pool.add(self.updates, self.policy)
+            self.pool.add(self.updates, self.player)
         self.pool.shuffle(self.rng(1))
 
     def count(self, experience: Experience) -> None:
@@ -154,7 +159,7 @@ class Learner:
     # ------------------------------------------------------------------ saving
 
     def modules(self) -> dict[str, nn.Module]:
-        """Networks beside the policy, by name."""
+        """Networks beside the player, by name."""
         return {}
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
@@ -172,11 +177,11 @@ class Learner:
         counters: dict[str, Any] = {name: getattr(self, name) for name in self.COUNTERS}
         counters["seconds"] = round(self.seconds, 3)
         counters["pool"] = self.pool.members if self.pool is not None else []
-        return Checkpoint(self.kind, self.policy, tensors, counters, self.config.as_dict())
+        return Checkpoint(self.kind, self.player, tensors, counters, self.config.as_dict())
 
     def restore(self, checkpoint: Checkpoint, where: str) -> None:
         """Go on from a checkpoint; `WeightsError` or `StateError` if it does not fit."""
-        fill(self.policy, checkpoint.policy.state_dict(), where)
+        fill(self.player, checkpoint.policy.state_dict(), where)
         tensors = dict(checkpoint.tensors)
         try:
             state = State.from_bytes(tensors.pop("tables").numpy().tobytes())

@@ -8,6 +8,7 @@ policy first learns to choose as a registered agent does, while the critic alrea
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from agents.choosing import drawn
 from agents.networks import Tensors, log_softmax
 from guandan_env.decisions import Decisions
 from train.config import TrainConfig, number, setting, whole
-from train.critic import Critic, critic_inputs
+from train.critic import SideCritic, side_inputs
 from train.learner import Learner
 from train.rollout import Acted, Experience, Floats, Views
 
@@ -41,6 +42,11 @@ class PPOConfig(TrainConfig):
     critic_lr: float = setting(6e-4, number(0, 1))
     critic_lr_end: float = setting(1e-4, number(0, 1))
     bc_lr: float = setting(1e-3, number(0, 1))  # of the policy while it imitates
+    bc_lr_end: float = setting(1e-4, number(0, 1))
+    # Scores are multiplied by this after imitation, whose draws are wilder than the teacher.
+    sharpen: float = setting(1.0, number(0.1, 10))
+    # What plays is a moving average of the policies; an update changes it by 1 less this.
+    average: float = setting(0.9, number(0, 0.9999))
     entropy: float = setting(0.01, number(0, 10))  # what an entropy of 1 nat is worth
     entropy_end: float = setting(0.003, number(0, 10))
     target_kl: float = setting(0.02, number(1e-5, 10))  # an update ends when beyond 1.5 times this
@@ -59,9 +65,10 @@ class PPO(Learner):
 
     def __init__(self, config: PPOConfig, folder: Path) -> None:
         super().__init__(config, folder)
-        self.critic = Critic(config.critic_width, config.critic_blocks, len(config.opponents)).to(
-            self.device
-        )
+        self.critic = SideCritic(
+            config.critic_width, config.critic_blocks, len(config.opponents)
+        ).to(self.device)
+        self.player = copy.deepcopy(self.policy)
         self.optimizer = torch.optim.AdamW(
             [{"params": self.policy.parameters()}, {"params": self.critic.parameters()}],
             eps=1e-5,
@@ -69,8 +76,8 @@ class PPO(Learner):
         )
 
     def modules(self) -> dict[str, nn.Module]:
-        """The critic."""
-        return {"critic": self.critic}
+        """The policy as it learns, and the critic."""
+        return {"learning": self.policy, "critic": self.critic}
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
         """Of policy and critic together."""
@@ -96,7 +103,7 @@ class PPO(Learner):
             return self.critic(self._seen(views)).cpu().numpy()
 
     def _seen(self, views: Views) -> Tensor:
-        return critic_inputs(views, len(self.config.opponents)).to(self.device)
+        return side_inputs(views, len(self.config.opponents)).to(self.device)
 
     # ------------------------------------------------------------------ learning
 
@@ -104,11 +111,8 @@ class PPO(Learner):
         """Play some steps at all tables and learn from them."""
         self.refresh_pool()
         imitates = self.imitates
-        rates = (
-            (self.config.bc_lr, self.config.critic_lr)
-            if imitates
-            else (self.scheduled("lr"), self.scheduled("critic_lr"))
-        )
+        rates = (self._imitation_rate() if imitates else self.scheduled("lr"),
+                 self.scheduled("critic_lr"))  # fmt: skip
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
         experience = self.play.collect(
@@ -119,6 +123,9 @@ class PPO(Learner):
         )
         told = self._learn(experience, imitates)
         self.count(experience)
+        if imitates and not self.imitates:
+            self._set_out()
+        self._follow(0.0 if imitates else self.config.average)
         paid = experience.reward[experience.ended]
         return {
             **told,
@@ -176,6 +183,26 @@ class PPO(Learner):
         return {name: float(np.mean(values)) for name, values in told.items()} | {
             "losses/minibatches": float(len(told["losses/policy"]))
         }
+
+    def _imitation_rate(self) -> float:
+        """From `bc_lr` to `bc_lr_end` along a cosine, by the moves of imitation."""
+        config = self.config
+        left = (1 + np.cos(np.pi * self.moves / config.bc_moves)) / 2
+        return config.bc_lr_end + (config.bc_lr - config.bc_lr_end) * float(left)
+
+    @torch.no_grad()
+    def _set_out(self) -> None:
+        """Imitation is over: sharpen the policy, and forget what the optimiser knew of its loss."""
+        for parameter in self.policy.score.parameters():
+            parameter.mul_(self.config.sharpen)
+        for parameter in self.policy.parameters():
+            self.optimizer.state.pop(parameter, None)
+
+    @torch.no_grad()
+    def _follow(self, kept: float) -> None:
+        """Move what plays towards the policy, all the way but for `kept`."""
+        for mine, now in zip(self.player.parameters(), self.policy.parameters(), strict=True):
+            mine.lerp_(now, 1 - kept)
 
     def _clipped(
         self, log_p: Tensor, before: Tensor, advantage: Tensor

@@ -16,11 +16,30 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from agents.candidates import Inputs
+from agents.candidates import NUM_FEATURES, Inputs
 from agents.weights import WeightsError
+from guandan_env import observation
+from guandan_env.actions import NUM_ACTIONS
+from train import strengths
 from train.rollout import Experience, Floats, Ints, Views, joined
 
 D = TypeVar("D", "Played", "Open")
+
+# Of each column of what is kept, its dtype, and its shape after the first axis.
+_COLUMNS: dict[str, tuple[Any, ...]] = {
+    "observation": (np.int8, observation.SIZE),
+    "number": (np.int64,),
+    "rows": (np.int16,),
+    "features": (np.float16, NUM_FEATURES),
+    "full": (np.int8, observation.FULL_SIZE),
+    "opponent": (np.int64,),
+    "strengths": (np.float16, strengths.SIZE),
+    "chosen": (np.int64,),
+    "outcome": (np.float32,),
+    "ahead": (np.int64,),
+    "table": (np.int64,),
+    "seat": (np.int8,),
+}
 
 
 @dataclass(frozen=True)
@@ -108,9 +127,15 @@ class Pending:
         """What is held, to be saved."""
         return {} if self._open is None else to_tensors(self._open)
 
-    def restore(self, tensors: Mapping[str, Tensor], where: str) -> None:
-        """Hold what was saved; `WeightsError` if it is damaged."""
-        self._open = from_tensors(Open, tensors, where) if tensors else None
+    def restore(self, tensors: Mapping[str, Tensor], tables: int, where: str) -> None:
+        """Hold what was saved of so many tables; `WeightsError` if it is damaged."""
+        held = from_tensors(Open, tensors, where) if tensors else None
+        if held is not None and (
+            ((held.table < 0) | (held.table >= tables)).any()
+            or ((held.seat < 0) | (held.seat > 3)).any()
+        ):
+            raise WeightsError(f"{where}: decisions that were kept are of no table or seat")
+        self._open = held
 
 
 class Replay:
@@ -164,18 +189,22 @@ class Replay:
 
     def restore(self, tensors: Mapping[str, Tensor], where: str) -> None:
         """Hold what was saved; `WeightsError` if it is damaged."""
-        self.parts = []
-        if not tensors:
-            return
-        rest = dict(tensors)
-        sizes = rest.pop("sizes", torch.zeros(0)).numpy().astype(np.int64)
-        whole = from_tensors(Played, rest, where)
-        if (sizes <= 0).any() or sizes.sum() != len(whole):
-            raise WeightsError(f"{where}: the parts of the replay do not add up")
-        ends = np.cumsum(sizes)
-        self.parts = [
-            whole.take(np.arange(end - size, end)) for size, end in zip(sizes, ends, strict=True)
-        ]
+        parts: list[Played] = []
+        if tensors:
+            rest = dict(tensors)
+            sizes = rest.pop("sizes", torch.zeros(0)).numpy().astype(np.int64).reshape(-1)
+            whole = from_tensors(Played, rest, where)
+            if (sizes <= 0).any() or sizes.sum() != len(whole):
+                raise WeightsError(f"{where}: the parts of the replay do not add up")
+            ends = np.cumsum(sizes)
+            left = np.repeat(ends, sizes) - 1 - np.arange(len(whole))
+            if ((whole.ahead < 0) | (whole.ahead > left)).any():
+                raise WeightsError(f"{where}: decisions of the replay lack what followed them")
+            parts = [
+                whole.take(np.arange(end - size, end))
+                for size, end in zip(sizes, ends, strict=True)
+            ]
+        self.parts = parts
 
 
 def chosen_only(views: Views, chosen: Ints) -> Views:
@@ -209,13 +238,17 @@ def to_tensors(value: Any, prefix: str = "") -> dict[str, Tensor]:
 def from_tensors(kind: type[D], tensors: Mapping[str, Tensor], where: str) -> D:
     """The dataclass of which `to_tensors` gave the tensors; `WeightsError` if they do not fit."""
     value = _filled(kind, tensors, "", where)
-    inputs, n = value.views.inputs, len(value.chosen)
-    columns = [inputs.observation, inputs.number, value.views.full, value.views.opponent]
+    views, n = value.views, len(value.chosen)
+    inputs = views.inputs
+    columns = [inputs.observation, inputs.number, views.full, views.opponent, views.strengths]
     columns += [getattr(value, f.name) for f in fields(value) if f.name != "views"]
-    fits = all(len(column) == n for column in columns)
-    candidates = int(inputs.number.sum())
-    fits = fits and len(inputs.rows) == len(inputs.features) == candidates
-    if not fits or ((value.chosen < 0) | (value.chosen >= inputs.number)).any():
+    if (
+        any(len(column) != n for column in columns)
+        or (inputs.number < 1).any()
+        or not len(inputs.rows) == len(inputs.features) == inputs.number.sum()
+        or ((value.chosen < 0) | (value.chosen >= inputs.number)).any()
+        or ((inputs.rows < 0) | (inputs.rows >= NUM_ACTIONS)).any()
+    ):
         raise WeightsError(f"{where}: the decisions that were kept do not fit together")
     return value
 
@@ -226,8 +259,17 @@ def _filled(kind: type, tensors: Mapping[str, Tensor], prefix: str, where: str) 
         full = f"{prefix}{name}"
         if is_dataclass(hint):
             values[name] = _filled(hint, tensors, full + ".", where)  # type: ignore[arg-type]
-        elif full in tensors:
-            values[name] = tensors[full].numpy()
-        else:
+            continue
+        if full not in tensors:
             raise WeightsError(f"{where} lacks {full} of the decisions that were kept")
+        array = tensors[full].numpy()
+        dtype, *shape = _COLUMNS[name]
+        if array.dtype != dtype or array.ndim != 1 + len(shape) or list(array.shape[1:]) != shape:
+            raise WeightsError(
+                f"{where}: {full} is {array.dtype} {array.shape}; "
+                f"allowed is {np.dtype(dtype)} ({', '.join(map(str, ['n', *shape]))})"
+            )
+        if not np.isfinite(array).all():
+            raise WeightsError(f"{where}: {full} holds numbers that are not finite")
+        values[name] = array
     return kind(**values)

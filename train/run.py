@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import torch
 
 from agents import make
 from agents.policy_net import NetworkPlayer
-from agents.weights import WeightsError, load_network, save_network
+from agents.weights import WeightsError, load_json, load_network, save_network
 from guandan_env.decisions import Agent
 from guandan_env.errors import GuandanError, StateError
 from guandan_env.rules import RuleSet
@@ -20,6 +23,15 @@ from train.log import Log
 
 LAST_BEST = "best"
 Told = Callable[[Learner, dict[str, float]], None]
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """The settings of the run in a folder, by its last sound checkpoint; none without one."""
+    for path in reversed(checkpoint.saved(folder)):
+        with suppress(WeightsError):
+            config = load_json(path / "training.json").get("config")
+            return config if isinstance(config, dict) else {}
+    return {}
 
 
 class Run:
@@ -103,7 +115,7 @@ class Run:
         """Play against the agents of the settings and the last best, and keep the better one."""
         learner = self.learner
         begun = time.monotonic()
-        player = NetworkPlayer(learner.policy, learner.kind, half=learner.half)
+        player = NetworkPlayer(learner.player, learner.kind, half=learner.half)
         for name, agent in self._others.items():
             log.score(name, self._score(player, agent))
         better = True
@@ -117,7 +129,7 @@ class Run:
             self._best.parent.mkdir(exist_ok=True)
             counters = {name: getattr(learner, name) for name in learner.COUNTERS}
             about = {"kind": learner.kind, **counters, "config": learner.config.as_dict()}
-            save_network(self._best, learner.policy, about)
+            save_network(self._best, learner.player, about)
         log.deals(player)
         self.said(log.last_scores())
         log.evaluation_seconds(time.monotonic() - begun)

@@ -7,9 +7,10 @@ to V, and A is left with what the choice is worth. Both are in units of the rewa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -33,25 +34,37 @@ _EXPLORES = 7  # sets apart the random numbers that say where to explore
 class ValueConfig(TrainConfig):
     """Settings of value methods. What has a partner `…_end` moves there over the run."""
 
-    lr: float = setting(1e-3, number(0, 1))
-    lr_end: float = setting(1e-4, number(0, 1))
-    minibatch: int = setting(2048, whole(1, 1 << 20))  # decisions
+    lr: float = setting(1e-4, number(0, 1))  # of the scores, once they are not taught any more
+    lr_end: float = setting(1e-5, number(0, 1))
+    critic_lr: float = setting(6e-4, number(0, 1))
+    critic_lr_end: float = setting(1e-4, number(0, 1))
+    minibatch: int = setting(8192, whole(1, 1 << 20))  # decisions
     # Exploration among the legal rows: any with probability epsilon, else by softmax(A / this).
     epsilon: float = setting(0.01, number(0, 1))
     epsilon_end: float = setting(0.01, number(0, 1))
     temperature: float = setting(0.1, number(1e-4, 100))
     temperature_end: float = setting(0.05, number(1e-4, 100))
     # Imitation: softmax(A / temperature) should give the teacher's choice.
+    bc_lr: float = setting(1e-3, number(0, 1))
+    bc_minibatch: int = setting(4096, whole(1, 1 << 20))
     bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
-    bc_weight: float = setting(0.1, number(0, 100))  # of that loss, besides the one of values
     critic_width: int = setting(256, whole(8, 4096))
     critic_blocks: int = setting(2, whole(0, 32))
+
+
+@dataclass(frozen=True)
+class Taught:
+    """The loss of imitation in a step, and what there is to tell of it."""
+
+    loss: Tensor
+    notes: dict[str, Tensor]
 
 
 class ValueLearner(Learner):
     """A learner of values of actions; subclasses say what the values should be, in `learn`."""
 
-    only_chosen = False
+    STRENGTHS: ClassVar[bool] = True
+    only_chosen: ClassVar[bool] = False
     """Whether of played decisions the chosen candidate is enough."""
     config: ValueConfig
 
@@ -102,10 +115,11 @@ class ValueLearner(Learner):
     def update(self) -> dict[str, float]:
         """Play some steps at all tables and learn from them."""
         self.refresh_pool()
-        rate = self.scheduled("lr")
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
         imitates = self.imitates
+        rate = self.config.bc_lr if imitates else self.scheduled("lr")
+        rates = (rate, self.scheduled("critic_lr"))
+        for group, value in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = value
         experience = self.play.collect(
             self,
             self.config.steps,
@@ -123,15 +137,23 @@ class ValueLearner(Learner):
             "charts/candidates": len(experience.views.inputs.rows) / len(experience),
         }
 
-    def imitation(self, views: Views, label: Ints) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of imitation, and how likely what the teacher chose is by now."""
-        x = Tensors.of_inputs(views.inputs, self.device)
+    def imitation(self, experience: Experience, chosen: Ints) -> Taught:
+        """The loss of imitation on some decisions, by their positions.
+
+        softmax(A / temperature) should give the teacher's choice, and the A of that be 0, so that V
+        is what the position is worth. The notes say how often the best A is that choice.
+        """
+        inputs, label = experience.views.inputs.take(chosen), experience.label[chosen]
+        x = Tensors.of_inputs(inputs, self.device)
         with self.autocast():
             scores = self.policy(x)
-        log_p = log_softmax(scores / self.config.temperature, x.of, len(x))
-        aim = log_p[self.tensor(views.inputs.start + label)]
-        right = float((best(scores.detach().cpu().numpy(), views.inputs) == label).mean())
-        return -aim.mean(), {"losses/imitation": -aim.mean(), "losses/agrees": torch.tensor(right)}
+        at = self.tensor(inputs.start + label)
+        log_p = log_softmax(scores / self.scheduled("temperature"), x.of, len(x))[at]
+        agrees = (best(scores.detach().cpu().numpy(), inputs) == label).mean()
+        return Taught(
+            scores[at].square().mean() - log_p.mean(),
+            {"losses/imitation": -log_p.mean(), "losses/agrees": torch.tensor(agrees)},
+        )
 
     def seen(self, views: Views) -> Tensor:
         """What the critic is given."""
@@ -154,7 +176,13 @@ class ValueLearner(Learner):
     def restore(self, checkpoint: Checkpoint, where: str) -> None:
         """Go on from a checkpoint; `WeightsError` or `StateError` if it does not fit."""
         super().restore(checkpoint, where)
-        self.pending.restore(tensors_of("pending", checkpoint.tensors), where)
+        kept = tensors_of("pending", checkpoint.tensors)
+        self.pending.restore(kept, self.config.tables, where)
+
+
+def means(notes: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean over some steps of what each of them told; all tell the same."""
+    return {name: float(np.mean([note[name] for note in notes])) for name in notes[0]}
 
 
 def tensors_of(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

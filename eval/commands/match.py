@@ -16,6 +16,7 @@ from eval.duplicate import Pairs, Terms
 from eval.faults import AgentFaultError, Fault
 from eval.match import Match, figures, of_games
 from eval.sequential import ALPHA
+from eval.statistics import SMALLEST_P
 from guandan_env.cards import parse_rank
 from guandan_env.checks import check_seed
 from guandan_env.errors import GuandanError
@@ -214,7 +215,8 @@ def verdict(result: dict[str, Any]) -> str:
         return f"The difference is not significant so far (sequential test, {rate})."
     p = result["p_value"]
     word = "significant" if p < SIGNIFICANT else "not significant"
-    return f"The difference is {word} (paired permutation test, p = {p:.2g})."
+    sign = "≤" if p <= SMALLEST_P else "="
+    return f"The difference is {word} (paired permutation test, p {sign} {p:.2g})."
 
 
 def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | None) -> None:
@@ -225,13 +227,15 @@ def print_result(result: dict[str, Any], deals: Pairs | None, games: Pairs | Non
 
     a, b = result["a"], result["b"]
     level = f"level {result['level']}" if result["level"] else "random levels"
+    terms = [f"rules {result['rules']}", *([level] if result["deals"] else []),
+             f"seed {result['seed']}"]  # fmt: skip
     played = [f"{result[k]:,} {k}" for k in ("deals", "games") if result[k]]
     table = Table(
         "",
         "of " + a,
         "95% interval",
         title=Text(f"{a} against {b}: {' and '.join(played)}, each played from both sides"),
-        caption=Text(f"rules {result['rules']}, {level}, seed {result['seed']}"),
+        caption=Text(", ".join(terms)),
     )
 
     def row(name: str, key: str, form: str) -> None:

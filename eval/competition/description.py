@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import AgentError, make, parse
-from agents.registry import KINDS
+from agents.registry import KINDS, is_there
 from eval.competition.field import Format
 from eval.competition.reading import DescriptionError, Part
 from eval.competition.stages import stage_of
@@ -145,10 +145,13 @@ def _agents(part: Part) -> tuple[str, str]:
 
 
 def _check_agent(spec: str) -> None:
-    """Find what is wrong with an agent of this package now; a stranger's is its own affair."""
+    """Find what is wrong with an agent of this package now; a stranger's is its own affair.
+
+    But for a module that is not there, which is a slip of whoever wrote the file.
+    """
     try:
         parsed = parse(spec)
-        if parsed.kind in KINDS or not parsed.target:
+        if parsed.kind in KINDS or not parsed.target or not is_there(parsed):
             make(parsed)
     except AgentError as error:
         raise DescriptionError(str(error)) from error

@@ -178,7 +178,7 @@ class Page(Listener):
             return Box(names, ("", ""), None, pairing.label, "", "")
         link = f"{replay_name(stage, number, match)}.html"
         link = link if (self.path.parent / link).exists() else ""
-        note = f"{result.deals} deals, {abs(result.levels)} levels apart"
+        note = f"{_many(result.deals, 'deal')}, {_many(abs(result.levels), 'level')} apart"
         if result.forfeit >= 0:
             note += f", {names[result.forfeit]} forfeits"
         elif result.by:
@@ -280,3 +280,7 @@ def faults(now: Now) -> list[tuple[str, str, str, str, int]]:
                     first, count = found.get(key, (text, 0))
                     found[key] = (first, count + 1)
     return [(*key, text, count) for key, (text, count) in found.items()]
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")

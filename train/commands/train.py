@@ -36,11 +36,14 @@ def main(argv: list[str]) -> int:
         )
     # Imported here: they take torch, which whoever asks for help or errs should not wait for.
     from train.config import load
+    from train.run import settings_of
 
     module, settings, learner = LEARNERS[args.algo]
     found = importlib.import_module(module)
-    config = load(getattr(found, settings), args.config, args.set)
     out = args.out or Path("runs") / args.algo
+    # A run that goes on has its settings, unless others are given.
+    before = settings_of(out) if args.resume and args.config is None else {}
+    config = load(getattr(found, settings), args.config, args.set, before)
     if not train(getattr(found, learner)(config, out), args.resume):
         return EXIT_INTERRUPTED
     print(f"done; to see what it can do: guandan match {args.algo}:{out} greedy", file=sys.stderr)
@@ -54,7 +57,7 @@ def train(learner: Learner, resume: bool) -> bool:
 
     from train.run import Run
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, log_path=False)
 
     def said(text: str) -> None:
         console.log(text, highlight=False, markup=False)
@@ -103,7 +106,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Learn Guandan by self-play. Ctrl-C saves a checkpoint; --resume goes on.",
     )
     parser.add_argument("algo", metavar="ALGO", help=f"the learner: {', '.join(LEARNERS)}")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings in YAML")
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="settings in YAML; a run that goes on has its own",
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change one setting"
     )
