@@ -19,7 +19,7 @@ from guandan_env.decisions import Decisions
 from guandan_env.errors import shown
 from guandan_env.state import Phase
 
-ROLLOUTS = 128
+ROLLOUTS = 256
 MOST_ROLLOUTS = 100_000
 ALL_CARDS, FEW_CARDS = 108, 40
 FIRST_ROUND = 8  # worlds; later rounds have as many as all before them
@@ -58,8 +58,8 @@ class Search:
         rollouts: int | None = None,
         milliseconds: float | None = None,
         rollout: str | None = None,
-        candidates: int = 4,
-        gap: float = 4.0,
+        candidates: int = 6,
+        gap: float = 8.0,
         cards: int | None = None,
         margin: float = 1.5,
         drop: float = 2.0,

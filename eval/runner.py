@@ -148,7 +148,7 @@ class Tables:
         engine: Engine,
         conduct: Conduct,
         observers: Sequence[Observer],
-        choices: bool,
+        choices: bool = False,
     ) -> None:
         self.agents, self.jobs, self.engine = agents, jobs, engine
         self.conduct, self.observers = conduct, observers
