@@ -16,6 +16,7 @@ from guandan_env import legality
 from guandan_env.actions import NUM_ACTIONS
 from guandan_env.cards import NUM_KINDS
 from guandan_env.decisions import Agent, Decisions
+from guandan_env.errors import one_line
 from guandan_env.notation import row_name
 from guandan_env.state import Phase
 from guandan_env.suits import match_cards
@@ -72,6 +73,8 @@ def ask(agent: Agent, decisions: Decisions) -> Answer:
     laid at the decision where it belongs.
     """
     n = len(decisions)
+    # What is legal is judged by arrays that the agent cannot reach.
+    legal, held = decisions.packed.copy(), decisions.hand_bits.copy()
     begun = perf_counter()
     wrong: dict[int, Wrong] = {}
     try:
@@ -81,12 +84,14 @@ def ask(agent: Agent, decisions: Decisions) -> Answer:
         problem = _wrong_form(rows, cards, n)
     except PartialAnswerError as partial:
         rows, cards, wrong, problem = partial.rows, partial.cards, dict(partial.wrong), None
-    except (Exception, SystemExit) as error:  # whatever an agent raises is its fault, not ours
-        problem = f"it raised {type(error).__name__}: {error}{_place(error)}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever an agent raises is its fault, not ours
+        problem = f"it raised {type(error).__name__}: {one_line(error)}{_place(error)}"
     seconds = perf_counter() - begun
     if problem is None:
         answer = Answer(rows.astype(np.int64), cards.astype(np.uint8), wrong, seconds)
-        _find_illegal(answer, decisions)
+        _find_illegal(answer, decisions, legal, held)
         return answer
     if n == 1:
         return Answer(
@@ -143,11 +148,16 @@ def _wrong_form(rows: NDArray[np.integer], cards: NDArray[np.integer], n: int) -
     return None
 
 
-def _find_illegal(answer: Answer, decisions: Decisions) -> None:
+def _find_illegal(
+    answer: Answer,
+    decisions: Decisions,
+    packed: NDArray[np.uint64],
+    hand_bits: NDArray[np.uint64],
+) -> None:
     """Note the rows that are not legal, and the cards that do not make their row."""
     rows = answer.rows
     inside = (rows >= 0) & (rows < NUM_ACTIONS)
-    legal = inside & legality.is_set(decisions.packed, np.where(inside, rows, 0))
+    legal = inside & legality.is_set(packed, np.where(inside, rows, 0))
     for i in np.flatnonzero(~legal).tolist():
         name = row_name(int(rows[i])) if inside[i] else "which is no row of the action table"
         text = f"it played the illegal action {rows[i]} ({name})"
@@ -157,7 +167,7 @@ def _find_illegal(answer: Answer, decisions: Decisions) -> None:
     if not chosen.size:
         return
     _, bad = match_cards(
-        decisions.hand_bits[chosen],
+        hand_bits[chosen],
         rows[chosen],
         decisions.level[chosen],
         answer.cards[chosen],
@@ -181,9 +191,9 @@ def reset(agent: Agent) -> None:
     """Let an agent forget everything; `AgentError` for what it raises."""
     try:
         agent.reset()
-    except AgentError:
+    except (AgentError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise AgentError(
             f"agent {agent.name!r} failed to reset: it raised {type(error).__name__}: {error}"
         ) from error

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from guandan_env.decisions import Agent
-from guandan_env.errors import GuandanError, nearest, shown
+from guandan_env.errors import GuandanError, nearest, one_line, shown
 
 
 class AgentError(GuandanError):
@@ -109,9 +109,9 @@ def make(spec: str | Spec) -> Agent:
     try:
         agent = factory(*target, **options)
         name = getattr(agent, "name", "")
-    except GuandanError:
+    except (GuandanError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise AgentError(f"agent '{parsed}' cannot be made: {_why(error)}") from error
     if not isinstance(name, str):
         raise AgentError(f"agent '{parsed}': its name is {shown(name)}; a string is allowed")
@@ -193,7 +193,9 @@ def _import_from_here(spec: Spec) -> object:
             f"unknown agent {str(spec)!r}{nearest(spec.kind, KINDS)}; {_allowed()}; "
             f"there is no module {spec.kind!r} in {here}"
         ) from error
-    except (Exception, SystemExit) as error:  # whatever the user's module raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the user's module raises
         raise AgentError(f"agent '{spec}' cannot be imported: {_why(error)}") from error
 
 
@@ -233,7 +235,7 @@ def _escape(text: str) -> str:
 
 
 def _why(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {one_line(error)}"
 
 
 def _allowed() -> str:

@@ -7,6 +7,7 @@ error and status 2; an interrupt gives 130, a reader that went away 141, as in a
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -97,8 +98,18 @@ def main(argv: list[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # What is still buffered goes nowhere, or the interpreter's last flush would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _no_more_output()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _no_more_output()
+        print("guandan: error: standard output: no space left", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _no_more_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(words: list[str]) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NoReturn, Self
 
 from guandan_env.aside import written_aside
+from guandan_env.errors import shown
 from guandan_env.record import FORMAT
 from guandan_env.record_shape import RecordError, check_shape
 
@@ -73,9 +75,16 @@ class RecordWriter:
 
     def close(self) -> None:
         """Close the file; what was written is on disk."""
-        if not self._file.closed:
+        if self._file.closed:
+            return
+        try:
+            self._file.flush()
             os.fsync(self._file.fileno())
-            self._file.close()
+        except OSError as error:
+            raise _os_error(self.path, error) from error
+        finally:
+            with suppress(OSError):  # it has been told above
+                self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +95,11 @@ class RecordWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except RecordError:
+            if error is None:  # else it is what was told already
+                raise
 
 
 def read_records(path: FilePath) -> Iterator[dict[str, Any]]:
@@ -145,7 +158,9 @@ def _lines(path: FilePath) -> Iterator[_Line]:
 
 def _parse(text: bytes, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(text.decode("utf-8"), parse_constant=_no_constant)
+        record = json.loads(
+            text.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_each_once
+        )
     except (ValueError, RecursionError) as error:
         reason = str(error) or "nested too deeply"
         torn = "" if text.endswith(b"\n") else "; the file ends within this line"
@@ -154,6 +169,14 @@ def _parse(text: bytes, number: int) -> dict[str, Any]:
         return check_shape(record)
     except RecordError as error:
         raise RecordError(error.reason, deal=number, move=error.move) from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{shown(next(n for n in names if names.count(n) > 1))} is there twice")
+    return made
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -19,6 +19,7 @@ from guandan_env.cli import main
 from guandan_env.conduct import Conduct
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError
+from guandan_env.notation import parse_row
 from guandan_env.record_file import write_records
 from guandan_env.record_replay import verify_file
 from guandan_env.state import Phase
@@ -259,3 +260,36 @@ def test_where_an_agent_raised_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answer = ask(make("broken_bot:Broken"), Engine(1, seed=1).decisions())
     assert answer.wrong[0].text.endswith("(broken_bot.py, line 6)")
+
+
+@pytest.mark.parametrize("kind", [BaseException, GeneratorExit, SystemExit])
+def test_whatever_is_raised_is_a_fault_of_the_agent(kind):
+    class Raises(Greedy):
+        def act(self, decisions=None):
+            raise kind("boom\x1b[31m")
+
+        reset = act
+
+    answer = ask(Raises(), Engine(2, seed=1).decisions())
+    assert {wrong.cause for wrong in answer.wrong.values()} == {Cause.ERROR}
+    assert f"it raised {kind.__name__}: boom\\x1b[31m" in answer.wrong[0].text
+    terms = Terms(conduct=Conduct(illegal_play="pass"))
+    with pytest.raises(AgentError, match=kind.__name__):
+        play_pairs(Raises(), Greedy(), 0, 1, terms)
+
+
+def test_an_agent_that_changes_what_it_is_given_cannot_make_a_play_legal():
+    class Cheat(Greedy):
+        def act(self, decisions):
+            rows = super().act(decisions)
+            for array in (decisions.packed, decisions.hand_bits):
+                array.setflags(write=True)
+                array[:] = ~np.uint64(0)
+            return np.where(decisions.phase == Phase.PLAY, parse_row("bomb AAAAAAAA"), rows)
+
+    engine = Engine(50, seed=1, previous=None)
+    answer = ask(Cheat(), engine.decisions())
+    assert len(answer.wrong) == 50
+    assert {wrong.cause for wrong in answer.wrong.values()} == {Cause.ILLEGAL}
+    played = play_pairs(Cheat(), Greedy(), 0, 3, Terms(conduct=Conduct(illegal_play="forfeit")))
+    assert (played.won == 0).all()

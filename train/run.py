@@ -55,7 +55,8 @@ class Run:
             raise GuandanError(
                 f"{self.folder} holds a run already; --resume goes on with it, --out takes another"
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
+        elif any(self.folder.iterdir()):
+            raise GuandanError(f"{self.folder} is not empty; --out takes another folder")
 
     def _resume(self) -> None:
         reasons = []

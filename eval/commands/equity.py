@@ -23,6 +23,8 @@ def main(argv: list[str]) -> int:
         raise GuandanError(f"--seed is {args.seed}; 0 or more is allowed")
     rules = RuleSet.preset(args.rules)
     check_rules(rules)
+    if args.out is not None and (args.out.is_dir() or not args.out.parent.is_dir()):
+        raise GuandanError(f"--out is {args.out}; a file in a folder that exists is allowed")
     equity = _measured(args, rules)
     if args.out is not None:
         equity.save(args.out)

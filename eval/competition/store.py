@@ -57,6 +57,8 @@ class Store:
                     f"{shown(str(folder))} holds something else than a competition; a folder that "
                     "is new or empty, or the results of this competition, are allowed"
                 )
+            if self.path.exists() and not self.path.stat().st_size:
+                raise StoreError(f"{shown(str(self.path))} is damaged: it is empty")
             self._lock = _lock(folder / LOCK)
         except OSError as error:
             raise StoreError(f"{str(folder)!r}: {error.strerror or error}") from error
