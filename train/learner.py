@@ -48,10 +48,6 @@ class Learner:
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         self.config, self.folder = config, folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GuandanError(f"{folder} is no folder to write to: {error.strerror}") from error
         torch.manual_seed(config.seed)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.half = self.device.type == "cuda" or half_is_fast()

@@ -49,6 +49,11 @@ class Run:
         # What is wrong with a name is said before anything is trained.
         self._others = {name: make(name) for name in config.eval_against}
         torch.set_num_threads(config.threads or torch.get_num_threads())
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            where = f"{self.folder} is no folder to write to"
+            raise GuandanError(f"{where}: {error.strerror}") from error
         if resume:
             self._resume()
         elif checkpoint.saved(self.folder):
