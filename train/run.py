@@ -49,18 +49,23 @@ class Run:
         # What is wrong with a name is said before anything is trained.
         self._others = {name: make(name) for name in config.eval_against}
         torch.set_num_threads(config.threads or torch.get_num_threads())
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            where = f"{self.folder} is no folder to write to"
-            raise GuandanError(f"{where}: {error.strerror}") from error
         if resume:
             self._resume()
-        elif checkpoint.saved(self.folder):
+        else:
+            self._begin()
+
+    def _begin(self) -> None:
+        if checkpoint.saved(self.folder):
             raise GuandanError(
                 f"{self.folder} holds a run already; --resume goes on with it, --out takes another"
             )
-        elif any(self.folder.iterdir()):
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            taken = any(self.folder.iterdir())
+        except OSError as error:
+            where = f"{self.folder} is no folder to write to"
+            raise GuandanError(f"{where}: {error.strerror}") from error
+        if taken:
             raise GuandanError(f"{self.folder} is not empty; --out takes another folder")
 
     def _resume(self) -> None:
