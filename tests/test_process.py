@@ -82,7 +82,10 @@ def test_a_hanging_program_is_late(seconds):
     [
         ("import sys; sys.exit(3)", "exited with status 3"),
         ("pass", "exited with status 0"),
-        ("raise ValueError('boom')", r"status 1 \(last words: File "<string>", line 1, in <module>: ValueError: boom\)"),
+        (
+            "raise ValueError('boom')",
+            r"status 1 \(last words: File .*, line 1, .*: ValueError: boom\)",
+        ),
         ("import sys; sys.stdout.write('half')", "exited in the middle of an answer"),
         ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
         ("import os; os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
