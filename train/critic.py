@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 
-from agents.networks import Trunk, observation_scale
+from agents.networks import Trunk, as_input, observation_scale
 from guandan_env import observation
 from train import strengths
 from train.rollout import Views
@@ -41,42 +42,51 @@ class SideCritic(nn.Module):
     the deal is worth to the side to act is the difference. So what the network gets wrong by the
     same amount everywhere cancels. Where a critic favours the side to act, every play after which
     the other side acts next looks too bad, and every pass that leaves it to the partner too good.
+
+    A view has hands and strengths of all seats, what is public but for the history, whether its
+    seat is to act, and which of `opponents` holds the other side (1) or its own (-1).
     """
+
+    sides: Tensor
 
     def __init__(self, width: int, blocks: int, opponents: int) -> None:
         super().__init__()
         rest = np.ones(observation.FULL_SIZE + strengths.SIZE, dtype=np.float32)
-        scale = np.concatenate([observation_scale(), rest])[_SIDES[0]]
+        scale = np.concatenate([observation_scale(), rest])[_PLACES[_SIDES[0]]]
+        self.opponents = opponents
         self.trunk = Trunk(
             np.concatenate([scale, np.ones(1 + opponents, dtype=np.float32)]), width, blocks
         )
+        self.register_buffer("sides", torch.from_numpy(_SIDES), persistent=False)
         self.value = nn.Linear(width, 1, bias=False)
         nn.init.zeros_(self.value.weight)
 
     def forward(self, seen: Tensor) -> Tensor:
         """Values `(n,) float32` of `side_inputs`."""
-        known = self.trunk(seen.flatten(0, 1)).view(len(seen), 2, -1)
+        known = self.trunk.above(self._stems(seen))
         # In float32: differences of values make advantages, and bfloat16 has steps of 1/64 at 2.
         with torch.autocast(seen.device.type, enabled=False):
             return self.value(known[:, 0].float() - known[:, 1].float()).squeeze(1)
 
+    def _stems(self, seen: Tensor) -> Tensor:
+        """What the stem makes of both views, `(n, 2, width)`.
 
-def side_inputs(views: Views, opponents: int) -> Tensor:
-    """What `SideCritic` is given of n decisions, `(n, 2, size) float16`.
-
-    From the view of the seat to act and of the next one: hands and strengths of all seats, what is
-    public but for the history, whether that seat is to act, and which of `opponents` holds the
-    other side (1) or its own (-1).
-    """
-    parts = (views.inputs.observation, views.full, views.strengths)
-    table = np.concatenate(parts, axis=1, dtype=np.float16)
-    seen = np.zeros((len(views), 2, _SIDES.shape[1] + 1 + opponents), dtype=np.float16)
-    seen[:, :, : _SIDES.shape[1]] = table[:, _SIDES]
-    seen[:, 0, _SIDES.shape[1]] = 1
-    who = np.arange(opponents) == views.opponent[:, None]
-    seen[:, 0, _SIDES.shape[1] + 1 :] = who
-    seen[:, 1, _SIDES.shape[1] + 1 :] -= who
-    return torch.from_numpy(seen)
+        The views hold the same numbers in other places. Moving the weights there instead of the
+        numbers costs nothing.
+        """
+        weight = self.trunk.weight
+        of_table, acts, who = weight.split([self.sides.shape[1], 1, self.opponents], dim=1)
+        known = len(_PLACES)
+        views = [
+            torch.cat(
+                [torch.zeros(len(weight), known).index_copy(1, side, of_table), sign * who], 1
+            )
+            for side, sign in zip(self.sides, (1, -1), strict=True)
+        ]
+        bias = self.trunk.stem.bias
+        return functional.linear(
+            as_input(seen), torch.cat(views), torch.cat([bias + acts.squeeze(1), bias])
+        ).unflatten(1, (2, -1))
 
 
 def _sides() -> NDArray[np.int64]:
@@ -97,11 +107,38 @@ def _sides() -> NDArray[np.int64]:
     return np.stack([np.concatenate([p.ravel() for p in view]) for view in (own, following)])
 
 
-_SIDES = _sides()
+def _runs(places: NDArray[np.int64]) -> list[tuple[int, slice]]:
+    """Ascending places as slices of observation (0), full view (1) and strengths (2)."""
+    starts = np.cumsum([0, observation.SIZE, observation.FULL_SIZE])
+    part = np.searchsorted(starts, places, side="right") - 1
+    breaks = np.flatnonzero((np.diff(places) > 1) | (np.diff(part) > 0)) + 1
+    return [
+        (int(of[0]), slice(int(run[0] - starts[of[0]]), int(run[-1] - starts[of[0]]) + 1))
+        for run, of in zip(np.split(places, breaks), np.split(part, breaks), strict=True)
+    ]
+
+
+_ALL = [(0, slice(None)), (1, slice(None)), (2, slice(None))]
+_PLACES = np.unique(_sides())
+_SIDES = np.searchsorted(_PLACES, _sides())
+_RUNS = _runs(_PLACES)
 
 
 def critic_inputs(views: Views, opponents: int) -> Tensor:
-    """What `Critic` is given of n decisions, `(n, 902 + 432 + 40 + opponents) float16`."""
-    who = np.arange(opponents) == views.opponent[:, None]
-    parts = (views.inputs.observation, views.full, views.strengths, who)
-    return torch.from_numpy(np.concatenate(parts, axis=1, dtype=np.float16))
+    """What `Critic` is given of n decisions, `(n, 902 + 432 + 40 + opponents) bfloat16`.
+
+    The small whole numbers are exact in that.
+    """
+    return _inputs(views, opponents, _ALL)
+
+
+def side_inputs(views: Views, opponents: int) -> Tensor:
+    """What `SideCritic` is given of n decisions, `(n, 647 + opponents) bfloat16`."""
+    return _inputs(views, opponents, _RUNS)
+
+
+def _inputs(views: Views, opponents: int, runs: list[tuple[int, slice]]) -> Tensor:
+    parts = (views.inputs.observation, views.full, views.strengths)
+    who = (np.arange(opponents) == views.opponent[:, None]).astype(np.int8)
+    columns = [*(parts[part][:, run] for part, run in runs), who]
+    return torch.cat([torch.from_numpy(column).to(torch.bfloat16) for column in columns], dim=1)
