@@ -31,7 +31,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("eval.commands.demo:main", "watch bots play: a short match and one deal"),
+    "demo": Command("train.commands.demo:main", "watch bots play, and one learn it in two minutes"),
     "match": Command("eval.commands.match:main", "two agents on the same deals, sides exchanged"),
     "tournament": Command("eval.commands.tournament:main", "a whole competition, from one file"),
     "eval": Command("eval.commands.eval:main", "an agent against the standard opponents"),
@@ -46,6 +46,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "train": Command("train.commands.train:main", "learn by self-play: ppo, dqn, dmc"),
     "export": Command("train.commands.export:main", "a trained agent as an ONNX model"),
+    "curves": Command("train.commands.curves:main", "learning curves of runs in one picture"),
     "exploit": Command(
         "train.commands.exploit:main", "what an opponent gains that learns against an agent"
     ),

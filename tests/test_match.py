@@ -10,7 +10,7 @@ import pytest
 from agents.greedy import Greedy
 from agents.random_bot import Random
 from eval.audit import bombs_over_partner, wilds_left
-from eval.commands.demo import deal_in_words
+from train.commands.demo import deal_in_words
 from eval.duplicate import Terms, play_duplicate, play_pairs
 from eval.runner import Jobs, play
 from eval.sequential import capital, decided_after
@@ -122,8 +122,8 @@ def test_match_refuses_bad_input(words, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_demo_ends_with_a_deal_in_words(capsys):
-    assert main(["demo", "--deals", "10"]) == 0
+def test_demo_without_training_ends_with_a_deal_in_words(capsys):
+    assert main(["demo", "--deals", "10", "--minutes", "0"]) == 0
     out = capsys.readouterr().out
     assert "greedy against random" in out
     assert "Finished: 1st" in out

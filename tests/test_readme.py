@@ -30,7 +30,7 @@ COMMAND_LINES = [line for lines in COMMANDS_TOGETHER for line in lines]
 BOT = next(block for block in BLOCKS if block.startswith("# my_bot.py\n"))
 # Options that make a command short; the last of an option given twice counts.
 REDUCED = {
-    "demo": ["--deals", "4"],
+    "demo": ["--deals", "4", "--minutes", "0"],
     "match": ["--deals", "4"],
     "eval": ["--deals", "4"],
     "leaderboard": ["--deals", "4"],

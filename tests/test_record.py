@@ -364,7 +364,9 @@ def test_choices_are_kept_and_do_not_matter_to_the_rules():
     verify(told)
 
 
-@pytest.mark.parametrize("words", [["demo", "--deals", "3"], ["play", "--seed", "3"]])
+@pytest.mark.parametrize(
+    "words", [["demo", "--deals", "3", "--minutes", "0"], ["play", "--seed", "3"]]
+)
 def test_what_plays_can_record(words, tmp_path, monkeypatch, capsys):
     import io
 
