@@ -10,7 +10,6 @@ import pytest
 from agents.greedy import Greedy
 from agents.random_bot import Random
 from eval.audit import bombs_over_partner, wilds_left
-from train.commands.demo import deal_in_words
 from eval.duplicate import Terms, play_duplicate, play_pairs
 from eval.runner import Jobs, play
 from eval.sequential import capital, decided_after
@@ -23,6 +22,7 @@ from guandan_env.errors import GuandanError
 from guandan_env.record_file import read_records
 from guandan_env.rules import RuleSet
 from guandan_env.scene_of import scene_of
+from train.commands.demo import deal_in_words
 
 KEYS = {
     "a", "b", "deals", "deal_win_rate", "deal_win_rate_ci", "level_gain", "level_gain_ci",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +15,12 @@ from agents import make
 from agents.networks import Tensors, log_softmax
 from agents.weights import WeightsError
 from eval.duplicate import Terms, play_pairs
-from guandan_env import observation
 from guandan_env.cli import EXIT_INTERRUPTED
 from train import checkpoint
 from train.commands.train import main
 from train.config import from_mapping
-from train.critic import SideCritic, side_inputs
 from train.ppo import PPO, PPOConfig
-from train.rollout import Experience, Views
+from train.rollout import Experience
 
 TINY = {
     "tables": 8, "steps": 24, "minibatch": 64, "minibatch_end": 64, "width": 16, "blocks": 1,
@@ -35,6 +32,10 @@ TINY = {
 def learner(folder: Path, **changes: object) -> PPO:
     torch.set_num_threads(1)
     return PPO(from_mapping(PPOConfig, {**TINY, **changes}, "test"), folder)
+
+
+def played(ppo: PPO, steps: int = 60) -> Experience:
+    return ppo.play.collect(ppo, steps)
 
 
 # ------------------------------------------------------------------ the objective
@@ -130,93 +131,6 @@ def test_settings_move_to_their_end_after_imitation(tmp_path):
     timed = learner(tmp_path, minutes=10.0)
     timed.seconds = 300.0
     assert timed.done == 0.5
-
-
-# ------------------------------------------------------------------ the critic
-
-
-def played(ppo: PPO, steps: int = 60) -> Experience:
-    return ppo.play.collect(ppo, steps)
-
-
-def turned(views: Views) -> Views:
-    """The same tables with every seat's things at the seat before it: the next seat's view."""
-    seen, full = views.inputs.observation.copy(), views.full.copy()
-    for blocks, values in ((observation.BLOCKS, seen), (observation.FULL_BLOCKS, full)):
-        for block in blocks:
-            if block.shape[0] in (2, 4):
-                part = values[:, block.slice].reshape(-1, *block.shape)
-                values[:, block.slice] = np.roll(part, -1, axis=1).reshape(len(values), -1)
-    strong = np.roll(views.strengths.reshape(-1, 4, 10), -1, axis=1).reshape(-1, 40)
-    return Views(replace(views.inputs, observation=seen), full, views.opponent, strong)
-
-
-def random_critic(opponents: int = 2) -> SideCritic:
-    torch.manual_seed(5)
-    critic = SideCritic(32, 1, opponents)
-    for parameter in critic.parameters():
-        torch.nn.init.normal_(parameter, std=0.2)
-    return critic
-
-
-def test_the_critic_has_one_value_for_a_position_and_its_opposite_for_the_other_side(tmp_path):
-    """Asked of the other side, with all else as it is, it says the same with the other sign."""
-    ppo = learner(tmp_path, opponents={"greedy": 0.5}, tables=16)
-    seen = side_inputs(played(ppo).views, 2)
-    critic = random_critic()
-    value = critic(seen)
-    assert value.std() > 0.1
-    assert torch.equal(critic(seen.flip(1)), -value)
-
-
-def test_the_second_view_of_the_critic_is_that_of_the_next_seat(tmp_path):
-    views = played(learner(tmp_path, opponents={"greedy": 0.5}, tables=16)).views
-    seen, other = (side_inputs(v, 1).numpy() for v in (views, turned(views)))
-    facts = seen.shape[2] - 2  # then: is it to act, the opponent
-    assert (seen[:, 1, :facts] == other[:, 0, :facts]).all()
-    assert not (seen[:, 0, :facts] == seen[:, 1, :facts]).all(axis=1).any()
-    assert (seen[:, :, facts] == [1, 0]).all()
-    held = (views.opponent == 0).astype(float)
-    assert 0 < held.mean() < 1
-    assert (seen[:, 0, -1] == held).all()
-    assert (seen[:, 1, -1] == -held).all()
-    hands = observation.FULL_BLOCKS[0].slice
-    whole = views.full[:, hands].reshape(-1, 4, 54)
-    found = [
-        (seen[:, 0, i : i + 216].reshape(-1, 4, 54) == whole).all() for i in range(facts - 216)
-    ]
-    assert any(found), "all four hands are among what it sees"
-
-
-def test_an_offset_of_the_critic_gives_no_side_an_advantage(tmp_path, monkeypatch):
-    """Whatever is added to what it makes of every view, values and advantages stay."""
-    ppo = learner(tmp_path, tables=16, steps=80)
-    ppo.half = False
-    torch.nn.init.normal_(ppo.critic.value.weight, std=0.2)
-    views = played(ppo).views
-    before = ppo.values(views)
-    trunk = ppo.critic.trunk.forward
-    monkeypatch.setattr(ppo.critic.trunk, "forward", lambda x: trunk(x) + 3.0)
-    assert np.allclose(ppo.values(views), before, atol=1e-4)
-    assert before.std() > 0.01
-
-
-def test_a_critic_that_favours_the_side_to_act_does_favour_passing(tmp_path):
-    """Why it matters: that error is worth twice its size wherever the other side acts next."""
-    ppo = learner(tmp_path, tables=16)
-    x = played(ppo, 120)
-    right = x.returns(0.0)[0]
-    acted = replace(x.acted, value=x.acted.value + np.float32(0.5))
-    wrong = replace(x, acted=acted, last=x.last).returns(0.0)[0]
-    order = np.lexsort((x.step, x.table))
-    here, then = order[:-1], order[1:]
-    ends = np.cumsum(x.ended, axis=0)  # deals over after each step
-    begun = (ends - x.ended)[x.step[here], x.table[here]]
-    same_deal = (x.table[here] == x.table[then]) & (ends[x.step[then] - 1, x.table[then]] == begun)
-    here, then = here[same_deal], then[same_deal]
-    partners = x.seat[here] % 2 == x.seat[then] % 2
-    assert 0 < partners.mean() < 1
-    assert np.allclose((wrong - right)[here], np.where(partners, 0.0, -1.0), atol=1e-5)
 
 
 # ------------------------------------------------------------------ what plays

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 
 from agents import make
 from agents.candidates import inputs_of
@@ -17,6 +18,7 @@ from guandan_env.decisions import Decisions
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError
 from guandan_env.rules import RuleSet
+from train.replay import to_tensors
 from train.rewards import EquityGain, Gain, Win, deal_reward
 from train.rollout import Acted, Experience, Opponent, SelfPlay, Views, place_of
 
@@ -104,6 +106,33 @@ def test_collecting_goes_on_where_it_stopped():
     chosen = np.concatenate([part.acted.chosen for part in parts])
     assert (chosen == once.acted.chosen).all()
     assert (parts[1].last == once.last).all()
+
+
+@pytest.mark.parametrize("reward", [Gain, lambda: EquityGain(equity(), 8)])
+def test_tables_that_are_shared_out_play_what_they_play_together(reward):
+    def play() -> SelfPlay:
+        return SelfPlay(8, 5, reward(), opponents=[Opponent("greedy", make("greedy"), 3)])
+
+    whole = play()
+    numbers = [np.array([6, 1, 3]), np.array([0, 2, 4, 5, 7])]
+    shares = []
+    for share in numbers:
+        shares.append(play())
+        shares[-1].restore(whole.engine.state.take(share))
+    kept = play()
+    for steps in (130, 70):
+        x = whole.collect(RandomActor(), steps)
+        y = Experience.join([share.collect(RandomActor(), steps) for share in shares], numbers)
+        one, two = to_tensors(x), to_tensors(y)
+        assert one.keys() == two.keys()
+        different = [name for name in one if not torch.equal(one[name], two[name])]
+        assert different == ["last"] * bool(np.isnan(x.last).any())  # nan is not equal to itself
+        assert np.array_equal(x.last, y.last, equal_nan=True)
+        for share in shares:
+            kept.put(share.engine.state)
+    assert x.ended.any()
+    assert kept.engine.state.to_bytes() == whole.engine.state.to_bytes()
+    assert np.isnan(x.last).any()
 
 
 # ------------------------------------------------------------------ opponents and teachers
@@ -215,6 +244,16 @@ def test_with_trace_1_decisions_of_ended_deals_return_what_their_side_was_paid()
 
 
 # ------------------------------------------------------------------ rewards
+
+
+def test_a_learner_that_had_nothing_to_decide_is_an_error():
+    play = SelfPlay(4, 5, Gain(), opponents=[Opponent("greedy", make("greedy"), 3)])
+    state = play.engine.state
+    theirs = np.flatnonzero(~play._learns())
+    assert theirs.size
+    play.restore(state.take(theirs[:1]))
+    with pytest.raises(GuandanError, match="in 1 steps at 1 tables there was nothing to decide"):
+        play.collect(RandomActor(), 1)
 
 
 def test_win_is_the_sign_of_gain():

@@ -124,6 +124,8 @@ class TrainConfig:
     moves: int = setting(100_000_000, whole(1, 10**12))  # of the whole run
     minutes: float = setting(0.0, number(0, 1e6))  # if not 0, the run ends after so many, too
     threads: int = setting(0, whole(0, 256))  # of torch; 0 for one a core
+    workers: int = setting(0, whole(0, 1024))  # processes that play; 0: this one does
+    worker_timeout: float = setting(600.0, number(0.1, 1e6))  # seconds of silence that end a run
     # Playing.
     tables: int = setting(512, whole(1, 1 << 16))
     steps: int = setting(96, whole(1, 1 << 14))  # moves at each table between two updates
@@ -134,6 +136,7 @@ class TrainConfig:
     # Imitation first.
     bc: str = setting("", text)  # the agent that is imitated; empty for none
     bc_moves: int = setting(1_500_000, whole(1, 10**12))
+    bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
     # The network.
     width: int = setting(384, whole(8, 4096))
     blocks: int = setting(2, whole(0, 32))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from agents import make
 from agents.networks import CandidateNetwork
 from agents.policy_net import find
 from agents.weights import WeightsError, fill, load_network, save_tensors
-from guandan_env.decisions import Agent
-from guandan_env.errors import GuandanError
+from guandan_env.decisions import Agent, Decisions
+from guandan_env.errors import GuandanError, StateError
 from guandan_env.rules import RuleSet
 from guandan_env.state import State
 from train import pool
@@ -23,7 +26,7 @@ from train.checkpoint import Checkpoint
 from train.config import ConfigError, TrainConfig
 from train.pool import Pool
 from train.rewards import deal_reward
-from train.rollout import Experience, Opponent, SelfPlay
+from train.rollout import Acted, Experience, Floats, Opponent, SelfPlay, Views
 
 MAX_GRADIENT = 0.5  # norm of a group's gradient
 
@@ -32,19 +35,35 @@ class LossError(GuandanError):
     """A loss is no number any more; the message says where the batch is."""
 
 
+@dataclass(frozen=True)
+class Orders:
+    """What a batch is to be played by in another process.
+
+    updates, moves, seconds: how far the run is then. member: who of the pool plays, None without
+    one. networks: of those that play, by name the arrays of their state, which they go on using.
+    """
+
+    updates: int
+    moves: int
+    seconds: float
+    member: int | None
+    networks: Mapping[str, Mapping[str, NDArray[Any]]]
+
+
 class Learner:
-    """A network that learns from play; subclasses say how, in `update`.
+    """A network that learns from play; subclasses say how, in `learn`.
 
     Everything random of update u follows from (seed, u) and the tables, so a learner restored from
     a checkpoint goes on as if it had never stopped. Attributes: `config`; `folder`, of the run;
     `policy`; `player`, the network that is evaluated and kept, the policy unless a subclass says
-    another; `play`; `pool`, None unless it is among the opponents; `updates`, `moves`, `forced`,
-    `decisions`, `deals`, `seconds`: what has been done so far.
+    another; `critic`, for training only; `play`; `pool`, None unless it is among the opponents;
+    `updates`, `moves`, `forced`, `decisions`, `deals`, `seconds`: what has been done so far.
     """
 
     kind: ClassVar[str] = ""
     STRENGTHS: ClassVar[bool] = False  # whether views have `strengths`
     COUNTERS: ClassVar[tuple[str, ...]] = ("updates", "moves", "forced", "decisions", "deals")
+    critic: nn.Module
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
         self.config, self.folder = config, folder
@@ -79,10 +98,91 @@ class Learner:
         self.pool = Pool(self.folder / "pool", self.config.pool_size, self.half)
         return self.pool
 
+    # ------------------------------------------------------------------ playing
+
+    def act(self, decisions: Decisions, views: Views) -> Acted:
+        """Choose at n decisions; see `rollout.Actor`."""
+        raise NotImplementedError
+
+    def values(self, views: Views) -> Floats:
+        """What n positions are worth; see `rollout.Actor`."""
+        raise NotImplementedError
+
+    def players(self) -> dict[str, nn.Module]:
+        """The networks that `act` and `values` ask, by name."""
+        return {"policy": self.policy}
+
+    def play_on(self) -> Experience:
+        """Play some steps at all tables."""
+        return self.play.collect(
+            self,
+            self.config.steps,
+            teacher=self.teacher if self.imitates else None,
+            taught=self.config.bc_taught,
+        )
+
+    def orders(self, ahead: int = 0) -> Orders:
+        """What the next batch, or one `ahead` of it, is to be played by; refreshes the pool."""
+        self.refresh_pool(ahead)
+        return Orders(
+            self.updates + ahead,
+            self._moves(ahead),
+            self.seconds,
+            None if self.pool is None else self.pool.chosen,
+            {
+                name: {key: t.detach().cpu().numpy() for key, t in module.state_dict().items()}
+                for name, module in self.players().items()
+            },
+        )
+
+    def obey(self, orders: Orders) -> Experience:
+        """Play as the learner does that gave the orders, which has the same settings."""
+        self.updates, self.moves, self.seconds = orders.updates, orders.moves, orders.seconds
+        for name, module in self.players().items():
+            arrays = orders.networks[name]
+            module.load_state_dict({key: torch.from_numpy(a) for key, a in arrays.items()})
+        if self.pool is not None and orders.member is not None:
+            self.pool.choose(orders.member)
+        return self.play_on()
+
     # ------------------------------------------------------------------ learning
 
     def update(self) -> dict[str, float]:
-        """One round of play and learning; what there is to tell of it, by TensorBoard's names."""
+        """Play in this process and learn; what there is to tell of it, by TensorBoard's names."""
+        self.refresh_pool()
+        return self.learn_from(self.play_on())
+
+    def learn_from(self, experience: Experience) -> dict[str, float]:
+        """Learn from a batch and count it; what there is to tell, by TensorBoard's names."""
+        rates = self.rates()
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+        told = self.learn(experience)
+        self.count(experience)
+        paid = experience.reward[experience.ended]
+        return {
+            **told,
+            "charts/learning_rate": rates[0],
+            "charts/deal_reward": float(np.abs(paid).mean()) if paid.size else 0.0,
+            "charts/forced_share": experience.forced / experience.moves,
+            "charts/candidates": len(experience.views.inputs.rows) / len(experience),
+        }
+
+    @cached_property
+    def optimizer(self) -> torch.optim.AdamW:
+        """Of two groups: the policy's parameters and the critic's.
+
+        Made when it is asked for: that takes torch seconds, and a worker learns nothing.
+        """
+        groups = [{"params": module.parameters()} for module in (self.policy, self.critic)]
+        return torch.optim.AdamW(groups, eps=1e-5, weight_decay=0.0)
+
+    def rates(self) -> tuple[float, float]:
+        """The learning rates of policy and critic in this update."""
+        raise NotImplementedError
+
+    def learn(self, experience: Experience) -> dict[str, float]:
+        """Change the networks by what was played; what there is to tell of it."""
         raise NotImplementedError
 
     @property
@@ -95,11 +195,26 @@ class Learner:
     @property
     def imitates(self) -> bool:
         """Whether the learner still learns by imitation."""
-        return self.teacher is not None and self.moves < self.config.bc_moves
+        return self._imitates(0)
 
-    def rng(self, purpose: int = 0) -> np.random.Generator:
-        """A generator of this update."""
-        return np.random.default_rng([self.config.seed, self.updates, purpose])
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether the batch after the next one may be played before the next one is learned from.
+
+        Not where the run ends before it, and not where imitation does: what plays then changes.
+        """
+        return self._moves(1) < self.config.moves and self._imitates(1) == self.imitates
+
+    def _imitates(self, ahead: int) -> bool:
+        return self.teacher is not None and self._moves(ahead) < self.config.bc_moves
+
+    def _moves(self, ahead: int) -> int:
+        """The moves before a batch `ahead` of the next one."""
+        return self.moves + ahead * self.config.tables * self.config.steps
+
+    def rng(self, purpose: int = 0, ahead: int = 0) -> np.random.Generator:
+        """A generator of this update, or of one `ahead` of it."""
+        return np.random.default_rng([self.config.seed, self.updates + ahead, purpose])
 
     def scheduled(self, name: str) -> float:
         """Setting `name` on its way to `name_end`, along the run after imitation."""
@@ -109,16 +224,20 @@ class Learner:
         start, end = getattr(config, name), getattr(config, name + "_end")
         return start + (end - start) * way
 
-    def refresh_pool(self) -> None:
-        """Keep the present self if it is time, and draw who of the past ones plays next."""
+    def refresh_pool(self, ahead: int = 0) -> None:
+        """Keep the present self if it is time, and draw who of the past ones plays next.
+
+        ahead: do what is due before a batch so many after the next one.
+        """
         if self.pool is None:
             return
-        if self.teacher is not None and not self.imitates and self.pool.members == [0]:
+        imitates, updates = self._imitates(ahead), self.updates + ahead
+        if self.teacher is not None and not imitates and self.pool.members == [0]:
             self.pool.members = []  # what was there before imitation is no opponent
-        due = self.updates % self.config.pool_every == 0 and not self.imitates
+        due = updates % self.config.pool_every == 0 and not imitates
         if not self.pool.members or due:
-            self.pool.add(self.updates, self.player)
-        self.pool.shuffle(self.rng(1))
+            self.pool.add(updates, self.player)
+        self.pool.shuffle(self.rng(1, ahead))
 
     def count(self, experience: Experience) -> None:
         """Note what was played."""
@@ -164,7 +283,7 @@ class Learner:
 
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
         """Optimisers, by name."""
-        return {}
+        return {"adam": self.optimizer}
 
     def checkpoint(self) -> Checkpoint:
         """All that is needed to go on."""
@@ -199,6 +318,8 @@ class Learner:
             raise WeightsError(f"{where} lacks {error}, or it is damaged") from error
         if len(state) != self.config.tables:
             raise ConfigError(f"{where} has {len(state)} tables, the settings {self.config.tables}")
+        if (state.table != np.arange(len(state))).any():
+            raise StateError(f"{where}: its tables are not those from 0 to {len(state) - 1}")
         self.play.restore(state)
         if self.pool is not None:
             self.pool.restore(members)

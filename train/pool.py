@@ -18,6 +18,7 @@ class Pool:
     """An agent that plays like one of a few past selves, another one after each `shuffle`.
 
     They lie as files in `folder`, and stay there as long as one of them is among the last `size`.
+    Attributes: `members`, their numbers; `chosen`, which of them plays, None before `shuffle`.
     """
 
     name = NAME
@@ -26,7 +27,7 @@ class Pool:
         self.folder, self.size, self.half = folder, size, half
         self.members: list[int] = []
         self._players: dict[int, NetworkPlayer] = {}
-        self._now: NetworkPlayer | None = None
+        self.chosen: int | None = None
 
     def add(self, number: int, network: CandidateNetwork) -> None:
         """Keep a copy of a network under a number."""
@@ -49,15 +50,21 @@ class Pool:
 
     def shuffle(self, rng: np.random.Generator) -> None:
         """Draw the member that plays from now on."""
-        self._now = self._players[self.members[rng.integers(len(self.members))]]
+        self.choose(self.members[rng.integers(len(self.members))])
+
+    def choose(self, number: int) -> None:
+        """Have a member play from now on; `WeightsError` if its file is missing or damaged."""
+        if number not in self._players:
+            self.restore([number])
+        self.chosen = number
 
     def reset(self) -> None:
         """Nothing is remembered."""
 
     def act(self, decisions: Decisions) -> np.ndarray:
         """What the member that was drawn would play."""
-        assert self._now is not None, "shuffle() comes first"
-        return self._now.act(decisions)
+        assert self.chosen is not None, "shuffle() comes first"
+        return self._players[self.chosen].act(decisions)
 
     def _load(self) -> None:
         for number in self.members:

@@ -51,7 +51,6 @@ class PPOConfig(TrainConfig):
     entropy_end: float = setting(0.003, number(0, 10))
     target_kl: float = setting(0.02, number(1e-5, 10))  # an update ends when beyond 1.5 times this
     bc_minibatch: int = setting(4096, whole(1, 1 << 20))
-    bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
     critic_width: int = setting(256, whole(8, 4096))
     critic_blocks: int = setting(2, whole(0, 32))
 
@@ -69,21 +68,16 @@ class PPO(Learner):
             config.critic_width, config.critic_blocks, len(config.opponents)
         ).to(self.device)
         self.player = copy.deepcopy(self.policy)
-        self.optimizer = torch.optim.AdamW(
-            [{"params": self.policy.parameters()}, {"params": self.critic.parameters()}],
-            eps=1e-5,
-            weight_decay=0.0,
-        )
 
     def modules(self) -> dict[str, nn.Module]:
         """The policy as it learns, and the critic."""
         return {"learning": self.policy, "critic": self.critic}
 
-    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """Of policy and critic together."""
-        return {"adam": self.optimizer}
-
     # ------------------------------------------------------------------ playing
+
+    def players(self) -> dict[str, nn.Module]:
+        """The policy, and the critic, whose values are noted while playing."""
+        return {"policy": self.policy, "critic": self.critic}
 
     @torch.inference_mode()
     def act(self, decisions: Decisions, views: Views) -> Acted:
@@ -107,36 +101,23 @@ class PPO(Learner):
 
     # ------------------------------------------------------------------ learning
 
-    def update(self) -> dict[str, float]:
-        """Play some steps at all tables and learn from them."""
-        self.refresh_pool()
-        imitates = self.imitates
-        rates = (self._imitation_rate() if imitates else self.scheduled("lr"),
-                 self.scheduled("critic_lr"))  # fmt: skip
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-        experience = self.play.collect(
-            self,
-            self.config.steps,
-            teacher=self.teacher if imitates else None,
-            taught=self.config.bc_taught,
-        )
-        told = self._learn(experience, imitates)
-        self.count(experience)
-        if imitates and not self.imitates:
+    def learn_from(self, experience: Experience) -> dict[str, float]:
+        """Learn from a batch and count it, and have the average follow."""
+        imitated = self.imitates
+        figures = super().learn_from(experience)
+        if imitated and not self.imitates:
             self._set_out()
-        self._follow(0.0 if imitates else self.config.average)
-        paid = experience.reward[experience.ended]
-        return {
-            **told,
-            "charts/learning_rate": rates[0],
-            "charts/deal_reward": float(np.abs(paid).mean()) if paid.size else 0.0,
-            "charts/forced_share": experience.forced / experience.moves,
-            "charts/candidates": len(experience.views.inputs.rows) / len(experience),
-        }
+        self._follow(0.0 if imitated else self.config.average)
+        return figures
 
-    def _learn(self, experience: Experience, imitates: bool) -> dict[str, float]:
+    def rates(self) -> tuple[float, float]:
+        """The learning rates of policy and critic in this update."""
+        rate = self._imitation_rate() if self.imitates else self.scheduled("lr")
+        return rate, self.scheduled("critic_lr")
+
+    def learn(self, experience: Experience) -> dict[str, float]:
         """Some epochs over what was played."""
+        imitates = self.imitates
         advantage, returns = experience.returns(self.config.trace)
         spread = float(returns.var()) + 1e-8
         advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)

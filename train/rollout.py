@@ -19,8 +19,9 @@ from agents.candidates import Inputs, inputs_of
 from guandan_env import legality, observation, randomness
 from guandan_env.decisions import Agent, Decisions
 from guandan_env.engine import Engine
+from guandan_env.errors import GuandanError
 from guandan_env.rules import RuleSet
-from guandan_env.state import State
+from guandan_env.state import FIELDS, State
 from train.rewards import DealReward
 from train.strengths import hand_strengths
 
@@ -68,6 +69,10 @@ class Acted:
     log_probability: Floats
     value: Floats
 
+    def take(self, chosen: Ints) -> Acted:
+        """Some of them, by position."""
+        return Acted(self.chosen[chosen], self.log_probability[chosen], self.value[chosen])
+
 
 class Actor(Protocol):
     """Decides for the learner."""
@@ -105,6 +110,30 @@ class Experience:
 
     def __len__(self) -> int:
         return len(self.step)
+
+    @classmethod
+    def join(cls, parts: Sequence[Experience], tables: Sequence[Ints]) -> Experience:
+        """Parts that were played apart, each at some of the tables, as if played together.
+
+        tables: the place in the whole of each part's tables.
+        """
+        table = np.concatenate([at[part.table] for part, at in zip(parts, tables, strict=True)])
+        step = np.concatenate([part.step for part in parts])
+        place = np.argsort(np.concatenate(tables))
+        order = np.lexsort((table, step))
+        return cls(
+            joined([part.views for part in parts]).take(order),
+            joined([part.acted for part in parts]).take(order),
+            np.concatenate([part.label for part in parts])[order],
+            step[order],
+            table[order],
+            np.concatenate([part.seat for part in parts])[order],
+            np.concatenate([part.reward for part in parts], axis=1)[:, place],
+            np.concatenate([part.ended for part in parts], axis=1)[:, place],
+            np.concatenate([part.last for part in parts])[place],
+            sum(part.moves for part in parts),
+            sum(part.forced for part in parts),
+        )
 
     def returns(self, trace: float) -> tuple[Floats, Floats]:
         """Advantages of the acting sides and TD(λ) returns to them, both `(n,)`; λ is `trace`.
@@ -146,7 +175,8 @@ class SelfPlay:
     """N tables, each playing deal after deal.
 
     The first tables are self-play; then come those of each opponent, where the learner's side
-    changes with each deal. Attributes: `engine`; `holder` `(N,)`, index of the opponent or -1.
+    changes with each deal. After `restore` it may be only some of them, which go on as they would
+    among all. Attributes: `engine`; `holder` `(N,)`, index of the opponent or -1.
     """
 
     def __init__(
@@ -161,15 +191,23 @@ class SelfPlay:
     ) -> None:
         self.reward, self.opponents, self.strengths = reward, opponents, strengths
         self.engine = Engine(tables, rules, seed=seed, episode=reward.episode)
-        self._every = np.arange(tables)
-        reward.begins(self.engine, self._every)
         held = np.repeat(np.arange(len(opponents)), [opponent.tables for opponent in opponents])
-        self.holder = np.concatenate([np.full(tables - len(held), -1), held]).astype(np.int64)
+        self._holders = np.concatenate([np.full(tables - len(held), -1), held]).astype(np.int64)
+        self.restore(self.engine.state)
 
     def restore(self, state: State) -> None:
-        """Go on from a state that these tables were in between two calls of `collect`."""
+        """Go on from a state that these tables, or some of them, were in between two `collect`."""
         self.engine.state = state
+        self.holder = self._holders[state.table]
+        self._every = np.arange(len(state))
         self.reward.begins(self.engine, self._every)
+
+    def put(self, state: State) -> None:
+        """Have some of all tables stand where they stand in a state."""
+        whole = self.engine.state
+        for name in FIELDS:
+            getattr(whole, name)[state.table] = getattr(state, name)
+        self.reward.begins(self.engine, state.table)
 
     def collect(
         self, actor: Actor, steps: int, *, teacher: Agent | None = None, taught: float = 0.0
@@ -177,7 +215,8 @@ class SelfPlay:
         """Play some steps at every table.
 
         With a teacher, what it would choose is noted of every decision of the learner, and in a
-        part `taught` of the deals it is what is played.
+        part `taught` of the deals it is what is played. Raises `GuandanError` where the learner had
+        nothing to decide.
         """
         engine = self.engine
         reward = np.zeros((steps, len(self._every)), dtype=np.float32)
@@ -217,6 +256,11 @@ class SelfPlay:
                 engine.start(over[result.over[over]])
                 engine.next_deal(over[~result.over[over]])
                 self.reward.begins(engine, over)
+        if not kept:
+            raise GuandanError(
+                f"in {steps} steps at {len(self._every)} tables there was nothing to decide for "
+                "the learner; more steps, or tables for each worker, are needed"
+            )
         views, acted, *others = (joined(column) for column in zip(*kept, strict=True))
         label, step_of, table, seat = others
         return Experience(

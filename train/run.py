@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from agents.weights import WeightsError, load_json, load_network, save_network
 from guandan_env.decisions import Agent
 from guandan_env.errors import GuandanError, StateError
 from guandan_env.rules import RuleSet
-from train import checkpoint
+from train import checkpoint, workers
 from train.evaluation import Score, score
 from train.learner import Learner
 from train.log import Log
@@ -44,6 +44,7 @@ class Run:
         self.learner, self.said = learner, said
         self._stopped = False
         config = learner.config
+        workers.check(config)
         self.folder = learner.folder
         self._best = self.folder / LAST_BEST / "policy.safetensors"
         # What is wrong with a name is said before anything is trained.
@@ -93,10 +94,14 @@ class Run:
         """
         learner = self.learner
         saved = time.monotonic()
-        with Log(self.folder, learner) as log:
+        with ExitStack() as opened:
+            log = opened.enter_context(Log(self.folder, learner))
+            update = learner.update
+            if learner.config.workers:
+                update = opened.enter_context(workers.Workers(learner)).update
             while learner.done < 1 and not self._stopped:
                 begun, moves = time.monotonic(), learner.moves
-                figures = learner.update()
+                figures = update()
                 took = time.monotonic() - begun
                 learner.seconds += took
                 figures["charts/SPS"] = (learner.moves - moves) / took

@@ -47,7 +47,6 @@ class ValueConfig(TrainConfig):
     # Imitation: softmax(A / temperature) should give the teacher's choice.
     bc_lr: float = setting(1e-3, number(0, 1))
     bc_minibatch: int = setting(4096, whole(1, 1 << 20))
-    bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
     critic_width: int = setting(256, whole(8, 4096))
     critic_blocks: int = setting(2, whole(0, 32))
 
@@ -73,20 +72,11 @@ class ValueLearner(Learner):
         self.critic = Critic(config.critic_width, config.critic_blocks, len(config.opponents)).to(
             self.device
         )
-        self.optimizer = torch.optim.AdamW(
-            [{"params": self.policy.parameters()}, {"params": self.critic.parameters()}],
-            eps=1e-5,
-            weight_decay=0.0,
-        )
         self.pending = Pending(self.only_chosen)
 
     def modules(self) -> dict[str, nn.Module]:
         """The stream that sees all."""
         return {"critic": self.critic}
-
-    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """Of both streams."""
-        return {"adam": self.optimizer}
 
     # ------------------------------------------------------------------ playing
 
@@ -108,34 +98,10 @@ class ValueLearner(Learner):
 
     # ------------------------------------------------------------------ learning
 
-    def learn(self, experience: Experience) -> dict[str, float]:
-        """Learn values from what was played."""
-        raise NotImplementedError
-
-    def update(self) -> dict[str, float]:
-        """Play some steps at all tables and learn from them."""
-        self.refresh_pool()
-        imitates = self.imitates
-        rate = self.config.bc_lr if imitates else self.scheduled("lr")
-        rates = (rate, self.scheduled("critic_lr"))
-        for group, value in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = value
-        experience = self.play.collect(
-            self,
-            self.config.steps,
-            teacher=self.teacher if imitates else None,
-            taught=self.config.bc_taught,
-        )
-        told = self.learn(experience)
-        self.count(experience)
-        paid = experience.reward[experience.ended]
-        return {
-            **told,
-            "charts/learning_rate": rate,
-            "charts/deal_reward": float(np.abs(paid).mean()) if paid.size else 0.0,
-            "charts/forced_share": experience.forced / experience.moves,
-            "charts/candidates": len(experience.views.inputs.rows) / len(experience),
-        }
+    def rates(self) -> tuple[float, float]:
+        """The learning rates of the two streams in this update."""
+        rate = self.config.bc_lr if self.imitates else self.scheduled("lr")
+        return rate, self.scheduled("critic_lr")
 
     def imitation(self, experience: Experience, chosen: Ints) -> Taught:
         """The loss of imitation on some decisions, by their positions.
