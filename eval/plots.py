@@ -26,10 +26,20 @@ _FIRST = 10  # pairs before an interval is drawn
 _SETTINGS: Any = {
     "svg.hashsalt": "guandan",
     "svg.fonttype": "none",
-    "font.size": 9.0,
     "text.parse_math": False,  # a dollar sign in a name is no formula
 }
-_NO_DATE = {"Date": None, "Creator": None}
+# What is written into files of these kinds beside the picture: nothing that changes.
+METADATA: dict[str, Any] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+
+
+@contextmanager
+def style(font_size: float) -> Iterator[None]:
+    """Within it, figures are made and saved in the look of all plots."""
+    settings = {**_SETTINGS, "font.size": font_size}
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # Names in letters that the measuring font lacks: the browser has its own.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
 
 
 class _Plot:
@@ -44,13 +54,11 @@ class _Plot:
 
 @contextmanager
 def _plot(width: float = 5.2, height: float = 2.8) -> Iterator[_Plot]:
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        # Names in letters that the measuring font lacks: the browser has its own.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
+    with style(9.0):
         plot = _Plot(width, height)
         yield plot
         text = io.StringIO()
-        plot.figure.savefig(text, format="svg", metadata=_NO_DATE)
+        plot.figure.savefig(text, format="svg", metadata=METADATA["svg"])
         plot.svg = text.getvalue()[text.getvalue().index("<svg") :]
 
 

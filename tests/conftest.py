@@ -1,6 +1,7 @@
 """What every test begins with."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,13 @@ def bots_of_one_test_only(tmp_path_factory):
         file = getattr(module, "__file__", None)
         if file and base in Path(file).parents:
             del sys.modules[name]
+
+
+@pytest.fixture
+def meta_device(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The device without numbers, which tells what lies elsewhere; it knows no half precision."""
+    import torch
+
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: False)
+    monkeypatch.setattr(torch, "autocast", lambda *args, **options: nullcontext())
+    return "meta"

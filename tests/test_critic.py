@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
+from ppo_helpers import learner, played
 
 from guandan_env import observation
-from train.config import from_mapping
 from train.critic import Critic, SideCritic, critic_inputs, side_inputs
-from train.ppo import PPO, PPOConfig
-from train.rollout import Experience, Views
-
-TINY = {
-    "tables": 16, "steps": 24, "width": 16, "blocks": 1, "candidate_width": 8, "row_width": 4,
-    "critic_width": 16, "critic_blocks": 0, "threads": 1,
-}  # fmt: skip
-
-
-def learner(folder: Path, **changes: object) -> PPO:
-    torch.set_num_threads(1)
-    return PPO(from_mapping(PPOConfig, {**TINY, **changes}, "test"), folder)
-
-
-def played(ppo: PPO, steps: int = 60) -> Experience:
-    return ppo.play.collect(ppo, steps)
+from train.rollout import Views
 
 
 def turned(views: Views) -> Views:
@@ -52,7 +37,7 @@ def random_critic(opponents: int = 2) -> SideCritic:
 @torch.no_grad()
 def test_the_value_is_the_difference_of_both_views(tmp_path):
     """So asked of the other side, with all else as it is, it would be the opposite."""
-    views = played(learner(tmp_path, opponents={"greedy": 0.5})).views
+    views = played(learner(tmp_path, tables=16, opponents={"greedy": 0.5})).views
     critic = random_critic(1)
     own, other = critic.trunk.above(critic._stems(side_inputs(views, 1))).unbind(1)
     value = critic(side_inputs(views, 1))
@@ -63,7 +48,7 @@ def test_the_value_is_the_difference_of_both_views(tmp_path):
 @torch.no_grad()
 def test_the_second_view_of_the_critic_is_that_of_the_next_seat(tmp_path):
     """The same but for who is to act and whose opponent is whose."""
-    views = played(learner(tmp_path, opponents={"greedy": 0.5})).views
+    views = played(learner(tmp_path, tables=16, opponents={"greedy": 0.5})).views
     critic = random_critic(1)
     whole = critic.trunk.stem.weight.clone()
     critic.trunk.stem.weight[:, -2:] = 0
@@ -84,7 +69,7 @@ def test_the_second_view_of_the_critic_is_that_of_the_next_seat(tmp_path):
 @torch.no_grad()
 def test_each_number_has_the_weight_of_its_place(tmp_path):
     """The stem is a product with the numbers of the seat's own view, put side by side."""
-    views = played(learner(tmp_path)).views
+    views = played(learner(tmp_path, tables=16)).views
     critic = random_critic(0)
     parts = []
     seen, full = views.inputs.observation, views.full
@@ -100,7 +85,7 @@ def test_each_number_has_the_weight_of_its_place(tmp_path):
 
 
 def test_inputs_hold_what_they_say(tmp_path):
-    views = played(learner(tmp_path, opponents={"greedy": 0.5})).views
+    views = played(learner(tmp_path, tables=16, opponents={"greedy": 0.5})).views
     seen = critic_inputs(views, 1).float().numpy()
     exact = np.concatenate([views.inputs.observation, views.full], axis=1)
     assert (seen[:, : exact.shape[1]] == exact).all()
@@ -110,9 +95,19 @@ def test_inputs_hold_what_they_say(tmp_path):
     assert seen.shape[1] == Critic(8, 0, 1).trunk.stem.in_features
 
 
+@pytest.mark.parametrize("kind", [Critic, SideCritic])
+def test_critics_keep_to_the_device_they_are_on(kind, tmp_path, meta_device):
+    """As networks do: nothing on their way lies elsewhere."""
+    views = played(learner(tmp_path, tables=16)).views
+    inputs = critic_inputs if kind is Critic else side_inputs
+    value = kind(8, 1, 0).to(meta_device)(inputs(views, 0).to(meta_device))
+    assert value.shape == (len(views),)
+    assert value.device.type == meta_device
+
+
 def test_an_offset_of_the_critic_gives_no_side_an_advantage(tmp_path, monkeypatch):
     """Whatever is added to what it makes of every view, values and advantages stay."""
-    ppo = learner(tmp_path, steps=80)
+    ppo = learner(tmp_path, tables=16, steps=80)
     ppo.half = False
     torch.nn.init.normal_(ppo.critic.value.weight, std=0.2)
     views = played(ppo).views
@@ -125,11 +120,11 @@ def test_an_offset_of_the_critic_gives_no_side_an_advantage(tmp_path, monkeypatc
 
 def test_a_critic_that_favours_the_side_to_act_does_favour_passing(tmp_path):
     """Why it matters: that error is worth twice its size wherever the other side acts next."""
-    ppo = learner(tmp_path)
+    ppo = learner(tmp_path, tables=16)
     x = played(ppo, 120)
     right = x.returns(0.0)[0]
     acted = replace(x.acted, value=x.acted.value + np.float32(0.5))
-    wrong = replace(x, acted=acted, last=x.last).returns(0.0)[0]
+    wrong = replace(x, acted=acted).returns(0.0)[0]
     order = np.lexsort((x.step, x.table))
     here, then = order[:-1], order[1:]
     ends = np.cumsum(x.ended, axis=0)  # deals over after each step

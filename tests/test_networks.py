@@ -177,6 +177,15 @@ def test_scores_do_not_depend_on_the_batch():
             assert np.allclose(one, whole[inputs.of == i], atol=1e-4)
 
 
+def test_the_network_keeps_to_the_device_it_is_on(meta_device):
+    """Nothing on the way to probabilities lies elsewhere."""
+    inputs = inputs_of(positions())
+    x = Tensors.of_inputs(inputs, meta_device)
+    log_p = log_softmax(network().to(meta_device)(x), x.of, len(x))
+    assert log_p.shape == inputs.rows.shape
+    assert log_p.device.type == meta_device
+
+
 def test_every_parameter_has_a_say():
     net = network()
     for p in net.parameters():  # the last layers of blocks begin at zero and would hide others

@@ -76,11 +76,9 @@ class SideCritic(nn.Module):
         """
         weight = self.trunk.weight
         of_table, acts, who = weight.split([self.sides.shape[1], 1, self.opponents], dim=1)
-        known = len(_PLACES)
+        nothing = weight.new_zeros(len(weight), len(_PLACES))
         views = [
-            torch.cat(
-                [torch.zeros(len(weight), known).index_copy(1, side, of_table), sign * who], 1
-            )
+            torch.cat([nothing.index_copy(1, side, of_table), sign * who], dim=1)
             for side, sign in zip(self.sides, (1, -1), strict=True)
         ]
         bias = self.trunk.stem.bias

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -30,19 +29,7 @@ _NUMBERS = ("moves", "hours", "won", "low", "high")
 # Told apart by people who see red and green alike, and in print.
 _COLORS = ("#1f5fa8", "#d1641b", "#2f8f6b", "#a8327e", "#6b5bb5", "#8a6d1f", "#3a3a3a")
 _STYLES = ("-", "--", ":", "-.")
-_GREY = "#888888"
 _MARKED = 40  # points; more would hide the line
-# The same picture is the same text, and letters stay letters.
-_SETTINGS: Any = {
-    "svg.hashsalt": "guandan",
-    "svg.fonttype": "none",
-    "font.size": 9.5,
-    "text.parse_math": False,  # a dollar sign in a name is no formula
-}
-_METADATA: dict[str, Any] = {
-    "svg": {"Date": None, "Creator": None},
-    "png": {"Software": None},
-}
 
 
 class CurveError(GuandanError):
@@ -243,13 +230,12 @@ def as_dict(found: Sequence[Group], chosen: Sequence[str]) -> list[dict[str, Any
 
 def draw(found: Sequence[Group], chosen: Sequence[str], kind: str) -> bytes:
     """A picture, `svg` or `png`: a row for each opponent, over moves and over hours."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    from eval.plots import GREY, METADATA, style
+
     units = [_unit(axis, found, chosen) for axis in AXES]
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        # Names in letters that the measuring font lacks: the browser has its own.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
+    with style(9.5):
         figure = Figure(figsize=(9, 0.8 + 2.7 * len(chosen)), layout="constrained")
         rows = figure.subplots(len(chosen), 2, sharey="row", sharex="col", squeeze=False)
         for row, name in zip(rows, chosen, strict=True):
@@ -261,7 +247,7 @@ def draw(found: Sequence[Group], chosen: Sequence[str], kind: str) -> bytes:
             row[0].set_ylim(max(low, -0.02), min(high, 1.02))
             if low < 0.5 < high:
                 for axes in row:
-                    axes.axhline(0.5, color=_GREY, linewidth=0.8, linestyle=":", zorder=0)
+                    axes.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
         for axes, (_, label) in zip(rows[-1], units, strict=True):
             axes.set_xlabel(label)
             axes.set_xlim(left=0)
@@ -270,12 +256,14 @@ def draw(found: Sequence[Group], chosen: Sequence[str], kind: str) -> bytes:
             keys, labels, loc="outside upper center", ncols=min(5, len(keys)), frameon=False
         )
         out = io.BytesIO()
-        figure.savefig(out, format=kind, dpi=200, metadata=_METADATA[kind])
+        figure.savefig(out, format=kind, dpi=200, metadata=METADATA[kind])
     return out.getvalue()
 
 
 def _panel(axes: Axes, found: Sequence[Group], axis: str, against: str, scale: float) -> None:
     from matplotlib.ticker import PercentFormatter
+
+    from eval.plots import GREY
 
     for place, group in enumerate(found):
         curve = group.over(axis, against)
@@ -290,7 +278,7 @@ def _panel(axes: Axes, found: Sequence[Group], axis: str, against: str, scale: f
         axes.plot(x, curve.won, linewidth=1.6, **look)
         if len(curve) <= _MARKED:
             axes.plot(x, curve.won, "o", markersize=3, color=look["color"])
-    axes.grid(axis="y", color=_GREY, alpha=0.15, linewidth=0.6)
+    axes.grid(axis="y", color=GREY, alpha=0.15, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
@@ -306,6 +294,8 @@ def _keys(found: Sequence[Group]) -> tuple[list[Artist], list[str]]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    from eval.plots import GREY
+
     keys: list[Artist] = [
         Line2D([], [], linewidth=1.6, **_look(place)) for place in range(len(found))
     ]
@@ -316,7 +306,7 @@ def _keys(found: Sequence[Group]) -> tuple[list[Artist], list[str]]:
     bands = {group.band for group in found}
     if len(bands) > 1:
         return keys, [f"{label} ({group.band})" for label, group in zip(labels, found, strict=True)]
-    return [*keys, Patch(color=_GREY, alpha=0.3, linewidth=0)], [*labels, bands.pop()]
+    return [*keys, Patch(color=GREY, alpha=0.3, linewidth=0)], [*labels, bands.pop()]
 
 
 def _unit(axis: str, found: Sequence[Group], chosen: Sequence[str]) -> tuple[float, str]:

@@ -11,11 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from agents import make
-from agents.policy_net import NetworkPlayer
-from guandan_env.rules import RuleSet
-from train.curves import FILE, CurveError, read
-from train.evaluation import score
+from train.evaluation import Score
 from train.learner import Learner
 from train.run import Run
 
@@ -117,15 +113,10 @@ def watch(learner: Learner, against: str, minutes: float, console: Console | Non
     begun = time.monotonic()
     last = 0.0  # seconds at the last evaluation
 
-    def said(text: str) -> None:
-        """Shows an evaluation that is new in the run's curve; all else is said as it is."""
+    def scored(scores: dict[str, Score]) -> None:
         nonlocal last
         now = time.monotonic() - begun
-        line = _last_line(learner, against, now)
-        if line is None or line.moves == view.lines[-1].moves:
-            view.tell(text)
-            return
-        view.add(line)
+        view.add(_line(now, learner, scores[against]))
         if now + (now - last) / 2 > 60 * minutes:
             run.stop()
         last = now
@@ -134,28 +125,13 @@ def watch(learner: Learner, against: str, minutes: float, console: Console | Non
         now = f"{at.moves:,} moves, {figures['charts/SPS']:,.0f}/s"
         view.advance(time.monotonic() - begun, now)
 
-    run = Run(learner, False, said)
+    run = Run(learner, False, view.tell, scored)
     with view:
-        view.add(_first_line(learner, against))
+        view.add(_line(0, learner, run.score(against)))  # before it learns anything
         last = time.monotonic() - begun
         run.train(told)
     return view
 
 
-def _first_line(learner: Learner, against: str) -> Line:
-    """How good the network is before it learns anything."""
-    config = learner.config
-    player = NetworkPlayer(learner.player, learner.kind, half=learner.half)
-    rules = RuleSet.preset(config.rules)
-    before = score(player, make(against), config.eval_deals, rules, learner.updates)
-    return Line(0, learner.moves, before.won, before.low, before.high)
-
-
-def _last_line(learner: Learner, against: str, seconds: float) -> Line | None:
-    """The last evaluation that the run has written, None if there is none yet."""
-    try:
-        curve = read(learner.folder / FILE)[against]
-    except (CurveError, KeyError):
-        return None
-    won, low, high = (float(values[-1]) for values in (curve.won, curve.low, curve.high))
-    return Line(seconds, int(curve.moves[-1]), won, low, high)
+def _line(seconds: float, learner: Learner, score: Score) -> Line:
+    return Line(seconds, learner.moves, score.won, score.low, score.high)

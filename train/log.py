@@ -38,7 +38,6 @@ class Log:
         self.learner = learner
         self._curve = folder / "curve.csv"
         self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=learner.updates + 1)
-        self._scores: list[str] = []
         self._cut()
         text = json.dumps(learner.config.as_dict(), indent=1)
         self._writer.add_text("hyperparameters", f"```\n{text}\n```", learner.updates)
@@ -75,13 +74,6 @@ class Log:
         )  # fmt: skip
         with self._curve.open("a", newline="", encoding="utf-8") as file:
             csv.writer(file).writerow(line)
-        self._scores.append(f"{name} {score.won:.1%} ({score.low:.1%} … {score.high:.1%})")
-
-    def last_scores(self) -> str:
-        """The scores since the last call, in words."""
-        learner = self.learner
-        words, self._scores = ", ".join(self._scores), []
-        return f"{learner.moves:,} moves, {learner.seconds / 3600:.2f} h, deals won: {words}"
 
     def evaluation_seconds(self, seconds: float) -> None:
         """How long an evaluation took."""

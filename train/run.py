@@ -23,6 +23,7 @@ from train.log import Log
 
 LAST_BEST = "best"
 Told = Callable[[Learner, dict[str, float]], None]
+Scored = Callable[[dict[str, Score]], None]
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
@@ -38,10 +39,18 @@ class Run:
     """Trains a learner in its folder until it is done.
 
     resume: go on from the last checkpoint that can be read. said: is told in words what happens.
+    scored: is given the scores of each evaluation, by opponent; without it they are said.
     """
 
-    def __init__(self, learner: Learner, resume: bool, said: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        learner: Learner,
+        resume: bool,
+        said: Callable[[str], None],
+        scored: Scored | None = None,
+    ) -> None:
         self.learner, self.said = learner, said
+        self.scored = scored or self._say
         self._stopped = False
         config = learner.config
         workers.check(config)
@@ -131,26 +140,37 @@ class Run:
         """Play against the agents of the settings and the last best, and keep the better one."""
         learner = self.learner
         begun = time.monotonic()
-        player = NetworkPlayer(learner.player, learner.kind, half=learner.half)
-        for name, agent in self._others.items():
-            log.score(name, self._score(player, agent))
-        better = True
+        scores = {name: self.score(name) for name in self._others}
         if self._best.is_file():
             network, _ = load_network(self._best)
-            best = NetworkPlayer(network, LAST_BEST, half=learner.half)
-            result = self._score(player, best)
-            log.score(LAST_BEST, result)
-            better = result.won >= 0.5
-        if better:
+            scores[LAST_BEST] = self._against(NetworkPlayer(network, LAST_BEST, half=learner.half))
+        for name, found in scores.items():
+            log.score(name, found)
+        if LAST_BEST not in scores or scores[LAST_BEST].won >= 0.5:
             self._best.parent.mkdir(exist_ok=True)
             counters = {name: getattr(learner, name) for name in learner.COUNTERS}
             about = {"kind": learner.kind, **counters, "config": learner.config.as_dict()}
             save_network(self._best, learner.player, about)
-        log.deals(player)
-        self.said(log.last_scores())
+        log.deals(self._player())
+        self.scored(scores)
         log.evaluation_seconds(time.monotonic() - begun)
 
-    def _score(self, player: Agent, against: Agent) -> Score:
+    def score(self, name: str) -> Score:
+        """How good the learner is now against one of the agents of its settings."""
+        return self._against(self._others[name])
+
+    def _against(self, other: Agent) -> Score:
         config = self.learner.config
         rules = RuleSet.preset(config.rules)
-        return score(player, against, config.eval_deals, rules, self.learner.updates)
+        return score(self._player(), other, config.eval_deals, rules, self.learner.updates)
+
+    def _player(self) -> NetworkPlayer:
+        learner = self.learner
+        return NetworkPlayer(learner.player, learner.kind, half=learner.half)
+
+    def _say(self, scores: dict[str, Score]) -> None:
+        learner = self.learner
+        words = ", ".join(
+            f"{name} {s.won:.1%} ({s.low:.1%} … {s.high:.1%})" for name, s in scores.items()
+        )
+        self.said(f"{learner.moves:,} moves, {learner.seconds / 3600:.2f} h, deals won: {words}")
