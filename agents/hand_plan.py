@@ -17,6 +17,7 @@ Eight of them are a word, and one operation compares or subtracts eight columns 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import cache
 
@@ -82,13 +83,13 @@ def to_words(counts: NDArray[np.uint8]) -> Words:
 class Plans:
     """What is known of the hands of n decisions.
 
-    hand: `(n, 2)` words. words: `(n, PLANS, 2)`, the cards of each set of sequences, 255 a column
-    where there is none. value: `(n, PLANS)`, their packed value. table: `(n, 648)`, packed values
-    of the cards in each two columns.
+    hand: `(n, 2)` words. left: `(n, PLANS, 2)`, what each set of sequences leaves of the hand, 128
+    more in every column; 127 where there is no set. value: `(n, PLANS)`, their packed value. table:
+    `(n, 648)`, packed values of the cards in each two columns.
     """
 
     hand: Words
-    words: Words
+    left: Words
     value: NDArray[np.int32]
     table: NDArray[np.int32]
 
@@ -126,8 +127,7 @@ class HandPlanner:
         n = len(counts)
         cells = self._rank_table(level, control)
         hand = to_words(counts)
-        words = np.full((n, PLANS, 2), ~np.uint64(0))
-        words[:, 0] = 0
+        words = np.zeros((n, PLANS, 2), dtype=np.uint64)
         value = np.full((n, PLANS), _WORST, dtype=np.int32)
         value[:, 0] = 0
         at, which, cards = _sequences(counts, suits)
@@ -138,7 +138,7 @@ class HandPlanner:
         a, b = _couples()
         first, second = words[:, 1 + a], words[:, 1 + b]
         real = (value[:, 1 + a] != _WORST) & (value[:, 1 + b] != _WORST)
-        real &= holds(hand[:, None] - np.where(real[..., None], first, 0), second)
+        real &= holds(hand[:, None] - first, second)
         at, couple = np.nonzero(real)
         cards = first[at, couple] + second[at, couple]
         gained = value[at, 1 + a[couple]] + value[at, 1 + b[couple]]
@@ -146,14 +146,18 @@ class HandPlanner:
         kept, place, items = _best(at, total, PAIRS)
         place += 1 + SINGLES
         words[kept, place], value[kept, place] = cards[items], gained[items]
-        return Plans(hand, words, value, cells)
+        left = (hand[:, None] - words) | _TOP
+        left[value == _WORST] = ~_TOP
+        return Plans(hand, left, value, cells)
 
     def evaluate(self, plans: Plans, at: Ints, cards: Words) -> Outlook:
         """Hands `at` `(m,)` of the plans without `cards` `(m, 2)`."""
-        rest = plans.hand[at] - cards
-        item, plan = np.nonzero(holds(rest[:, None], plans.words[at]))
+        # A column keeps the 128 that `left` has more only if it holds as many cards as are taken.
+        left = plans.left[at]
+        left -= cards[:, None]
+        item, plan = np.nonzero((left[..., 0] & left[..., 1] & _TOP) == _TOP)
         of = at[item]
-        groups = rest[item] - plans.words[of, plan]
+        groups = left[item, plan] ^ _TOP
         total = plans.value[of, plan] + self._rest(plans.table, of, groups)
         # The plan without sequences always fits, so every hand has items.
         starts = np.searchsorted(item, np.arange(len(at)))
@@ -163,7 +167,8 @@ class HandPlanner:
         value = (best >> _VALUE) / _UNIT
         turns = ((best >> _TURN) & 31).astype(np.int64)
         # Wilds alone: the table took them for completing something.
-        alone = (turns == 0) & (rest != 0).any(axis=1)
+        rest = plans.hand[at] - cards
+        alone = (turns == 0) & ((rest[:, 0] | rest[:, 1]) != 0)
         value[alone] = self.weights.lone_wild - 1
         turns[alone] = 1
         return Outlook(value, turns, groups[hit])
@@ -195,14 +200,15 @@ class HandPlanner:
         held[:, :, 1] = single
         held[:, :, 2] = np.maximum(pair, 2 * single)
         held[:, :, 3] = np.maximum(three, pair + single)
-        held[:, :, 4] = np.maximum.reduce([bomb[..., 0], three + single, 2 * pair])
-        held[:, :, 5] = np.maximum.reduce([bomb[..., 1], bomb[..., 0] + single, three + pair])
-        six = [bomb[..., 2], bomb[..., 0] + pair, bomb[..., 1] + single, 2 * three]
-        held[:, :, 6] = np.maximum.reduce(six)
-        held[:, :, 7] = np.maximum.reduce(
-            [bomb[..., 3], bomb[..., 0] + three, bomb[..., 1] + pair, bomb[..., 2] + single]
+        held[:, :, 4] = _most(bomb[..., 0], three + single, 2 * pair)
+        held[:, :, 5] = _most(bomb[..., 1], bomb[..., 0] + single, three + pair)
+        held[:, :, 6] = _most(
+            bomb[..., 2], bomb[..., 0] + pair, bomb[..., 1] + single, 2 * three
         )
-        held[:, :, 8] = np.maximum.reduce([bomb[..., 4], 2 * bomb[..., 0], bomb[..., 1] + three])
+        held[:, :, 7] = _most(
+            bomb[..., 3], bomb[..., 0] + three, bomb[..., 1] + pair, bomb[..., 2] + single
+        )
+        held[:, :, 8] = _most(bomb[..., 4], 2 * bomb[..., 0], bomb[..., 1] + three)
         by_count[:, WILD] = np.arange(9, dtype=np.int32) % 4 << _WILDS
         cells = np.empty((n, _PAIRS_OF_COLUMNS, 9, 9), dtype=np.int32)
         np.add(by_count[:, 0::2, None, :], by_count[:, 1::2, :, None], out=cells)
@@ -212,6 +218,11 @@ class HandPlanner:
         cells[:, 7, :3, :3] = jokers[:, 0, None, :] + jokers[:, 1, :, None]
         cells[:, 7, 2, 2] = packed_value(w.bomb + 5 * w.bomb_tier)
         return cells.reshape(n, -1)
+
+
+def _most(*values: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The greatest of each, `reduce` without putting them side by side first."""
+    return functools.reduce(np.maximum, values)
 
 
 def holds(hands: Words, cards: Words) -> NDArray[np.bool_]:
@@ -338,7 +349,8 @@ def _best(at: Ints, total: NDArray[np.int32], number: int) -> tuple[Ints, Ints, 
 
     `at` `(m,)` is each item's hand, ascending; among equals the first item.
     """
-    items = np.lexsort((np.arange(len(at)), -total.astype(np.int64), at))
+    # One number to sort by: the hand above, below it how far the value is from the highest there is.
+    items = np.argsort((at << 32) - total, kind="stable")
     hand = at[items]
     place = np.arange(len(at)) - np.searchsorted(hand, hand)
     kept = place < number

@@ -361,7 +361,8 @@ def columns(ranks: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 def number_of(marks: Words) -> NDArray[np.uint8]:
     """How many columns of words `(m, 2)` are marked by one bit each, `(m,)`."""
-    return np.bitwise_count(marks).sum(axis=1, dtype=np.uint8)
+    bits = np.bitwise_count(marks)
+    return bits[:, 0] + bits[:, 1]
 
 
 def stand_and_control(
