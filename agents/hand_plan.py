@@ -153,25 +153,27 @@ class HandPlanner:
     def evaluate(self, plans: Plans, at: Ints, cards: Words) -> Outlook:
         """Hands `at` `(m,)` of the plans without `cards` `(m, 2)`."""
         # A column keeps the 128 that `left` has more only if it holds as many cards as are taken.
-        left = plans.left[at]
+        left = plans.left.take(at, axis=0)
         left -= cards[:, None]
-        item, plan = np.nonzero((left[..., 0] & left[..., 1] & _TOP) == _TOP)
+        fits = np.flatnonzero((left[..., 0] & left[..., 1] & _TOP) == _TOP)
+        item = fits // PLANS
         of = at[item]
-        groups = left[item, plan] ^ _TOP
-        total = plans.value[of, plan] + self._rest(plans.table, of, groups)
+        groups = left.reshape(-1, 2).take(fits, axis=0) ^ _TOP
+        value = plans.value.reshape(-1).take(fits + (of - item) * PLANS)
+        total = value + self._rest(plans.table, of, groups)
         # The plan without sequences always fits, so every hand has items.
         starts = np.searchsorted(item, np.arange(len(at)))
         best = np.maximum.reduceat(total, starts) if len(at) else total
         hit = np.flatnonzero(total == best[item])
         hit = hit[np.searchsorted(item[hit], np.arange(len(at)))]
-        value = (best >> _VALUE) / _UNIT
+        worth = (best >> _VALUE) / _UNIT
         turns = ((best >> _TURN) & 31).astype(np.int64)
         # Wilds alone: the table took them for completing something.
         rest = plans.hand[at] - cards
         alone = (turns == 0) & ((rest[:, 0] | rest[:, 1]) != 0)
-        value[alone] = self.weights.lone_wild - 1
+        worth[alone] = self.weights.lone_wild - 1
         turns[alone] = 1
-        return Outlook(value, turns, groups[hit])
+        return Outlook(worth, turns, groups[hit])
 
     def _rest(self, cells: NDArray[np.int32], at: Ints, words: Words) -> NDArray[np.int32]:
         """Packed values `(m,)` of hands `(m, 2)` cut into groups, full houses and bombs."""
