@@ -204,9 +204,7 @@ class HandPlanner:
         held[:, :, 3] = np.maximum(three, pair + single)
         held[:, :, 4] = _most(bomb[..., 0], three + single, 2 * pair)
         held[:, :, 5] = _most(bomb[..., 1], bomb[..., 0] + single, three + pair)
-        held[:, :, 6] = _most(
-            bomb[..., 2], bomb[..., 0] + pair, bomb[..., 1] + single, 2 * three
-        )
+        held[:, :, 6] = _most(bomb[..., 2], bomb[..., 0] + pair, bomb[..., 1] + single, 2 * three)
         held[:, :, 7] = _most(
             bomb[..., 3], bomb[..., 0] + three, bomb[..., 1] + pair, bomb[..., 2] + single
         )
@@ -351,7 +349,7 @@ def _best(at: Ints, total: NDArray[np.int32], number: int) -> tuple[Ints, Ints, 
 
     `at` `(m,)` is each item's hand, ascending; among equals the first item.
     """
-    # One number to sort by: the hand above, below it how far the value is from the highest there is.
+    # One number to sort by: the hand in its upper half, and the lower the better the value.
     items = np.argsort((at << 32) - total, kind="stable")
     hand = at[items]
     place = np.arange(len(at)) - np.searchsorted(hand, hand)
