@@ -20,6 +20,7 @@ from guandan_env import observation
 from guandan_env.action_features import ACTION_FEATURES
 from guandan_env.actions import NUM_ACTIONS
 
+ROWS = 128  # see `as_input`
 _ROW_KEY, _ROW_CARDS, _ROW_WILDS = (observation.NUM_PATTERNS + i for i in range(3))
 
 
@@ -101,7 +102,8 @@ class Trunk(nn.Module):
 
     def forward(self, numbers: Tensor) -> Tensor:
         """Features of int8 numbers `(n, size)`."""
-        return self.above(functional.linear(as_input(numbers), self.weight, self.stem.bias))
+        known = self.above(functional.linear(as_input(numbers), self.weight, self.stem.bias))
+        return known[: len(numbers)]
 
     @property
     def weight(self) -> Tensor:
@@ -114,10 +116,21 @@ class Trunk(nn.Module):
 
 
 def as_input(numbers: Tensor) -> Tensor:
-    """Small numbers in the precision that networks compute in."""
+    """Small numbers `(n, k)` in the precision that networks compute in.
+
+    In half precision some rows of zeros come after them, up to a multiple of 128: products of
+    matrices are compiled for each number of rows anew, and how many decisions there are changes
+    with every step.
+    """
     device = numbers.device.type
-    half = torch.is_autocast_enabled(device)
-    return numbers.to(torch.get_autocast_dtype(device) if half else torch.float32)
+    if not torch.is_autocast_enabled(device):
+        return numbers.to(torch.float32)
+    n = len(numbers)
+    rows = -(-n // ROWS) * ROWS
+    padded = numbers.new_empty((rows, numbers.shape[1]), dtype=torch.get_autocast_dtype(device))
+    padded[:n] = numbers
+    padded[n:] = 0
+    return padded
 
 
 class CandidateNetwork(nn.Module):

@@ -11,7 +11,7 @@ import torch
 from agents import AgentError, make
 from agents.candidates import CANDIDATE_FEATURES, Inputs, inputs_of
 from agents.choosing import best, drawn
-from agents.networks import CandidateNetwork, NetworkConfig, Tensors, log_softmax
+from agents.networks import ROWS, CandidateNetwork, NetworkConfig, Tensors, log_softmax
 from agents.planner import Planner
 from agents.policy_net import NetworkPlayer
 from agents.weights import WeightsError, load_network, save_network
@@ -175,6 +175,31 @@ def test_scores_do_not_depend_on_the_batch():
         for i in range(0, len(inputs), 7):
             one = net(Tensors.of_inputs(inputs.take(np.array([i])))).numpy()
             assert np.allclose(one, whole[inputs.of == i], atol=1e-4)
+
+
+@torch.inference_mode()
+def test_half_precision_multiplies_few_shapes_and_scores_the_same(monkeypatch):
+    """However many decisions there are, products of matrices have a multiple of 128 rows."""
+    shapes = set()
+    plain = torch.nn.functional.linear
+
+    def noted(x, *more):
+        if x.dtype == torch.bfloat16:
+            shapes.add(x.shape[0])
+        return plain(x, *more)
+
+    monkeypatch.setattr(torch.nn.functional, "linear", noted)
+    net = network()
+    inputs = inputs_of(positions(tables=300))
+    assert len(inputs) > ROWS
+    for n in (1, 7, ROWS, len(inputs)):
+        x = Tensors.of_inputs(inputs.take(np.arange(n)))
+        exact = net(x)
+        with torch.autocast("cpu", torch.bfloat16):
+            scores = net(x)
+        assert scores.shape == exact.shape
+        assert torch.allclose(scores, exact, atol=0.1)
+    assert shapes == {ROWS, -(-len(inputs) // ROWS) * ROWS}
 
 
 def test_the_network_keeps_to_the_device_it_is_on(meta_device):

@@ -63,7 +63,7 @@ class SideCritic(nn.Module):
 
     def forward(self, seen: Tensor) -> Tensor:
         """Values `(n,) float32` of `side_inputs`."""
-        known = self.trunk.above(self._stems(seen))
+        known = self.trunk.above(self._stems(seen))[: len(seen)]
         # In float32: differences of values make advantages, and bfloat16 has steps of 1/64 at 2.
         with torch.autocast(seen.device.type, enabled=False):
             return self.value(known[:, 0].float() - known[:, 1].float()).squeeze(1)
