@@ -239,8 +239,9 @@ class Impatient(Greedy):
 def test_ctrl_c_prints_what_is_known(more, tmp_path):
     (tmp_path / "impatient_bot.py").write_text(IMPATIENT)
     code = (
-        "import os, sys\n"
+        "import os, signal, sys\n"
         "from guandan_env.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & ignores it\n"
         "if __name__ == '__main__':\n"
         "    bot = f'impatient_bot:Impatient?asker={os.getpid()}'\n"
         "    words = ['--deals', '2000', '--games', '2', '--json']\n"
