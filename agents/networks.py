@@ -103,7 +103,7 @@ class Trunk(nn.Module):
     def forward(self, numbers: Tensor) -> Tensor:
         """Features of int8 numbers `(n, size)`."""
         known = self.above(functional.linear(as_input(numbers), self.weight, self.stem.bias))
-        return known[: len(numbers)]
+        return known[: numbers.shape[0]]  # not len(): exports leave it open
 
     @property
     def weight(self) -> Tensor:
