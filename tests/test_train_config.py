@@ -10,7 +10,8 @@ from train.commands.train import main
 from train.config import ConfigError, load
 from train.ppo import PPOConfig
 
-CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("ppo*.yaml"))
+FOLDER = Path(__file__).parent.parent / "configs"
+CONFIGS = [*sorted(FOLDER.glob("ppo*.yaml")), FOLDER / "exploit.yaml"]
 
 
 def test_defaults_pass_their_own_checks():
