@@ -44,6 +44,27 @@ def find(target: str, kind: str) -> Path:
     raise WeightsError(f"{path} holds no policy.safetensors, no best policy and no checkpoint")
 
 
+def load(target: str, kind: str) -> tuple[CandidateNetwork, dict[str, Any]]:
+    """The network that the target of a spec means, see `find`, and what is said about it.
+
+    `WeightsError` where it says that another learner made it: its scores mean something else.
+    """
+    path = find(target, kind)
+    if not path.is_file():
+        raise WeightsError(
+            f"{target} is no file of weights and no folder of a run or a checkpoint; "
+            f"{kind}:{PRETRAINED} is the one that is shipped"
+        )
+    network, about = load_network(path)
+    made_by = about.get("kind", kind)
+    if made_by != kind:
+        raise WeightsError(
+            f"{path} was made by {shown(made_by)}, not by {kind}: the learner stands before the "
+            "colon of an agent"
+        )
+    return network, about
+
+
 class NetworkPlayer(ScoringPlayer):
     """Plays by the scores of a network.
 
@@ -82,7 +103,7 @@ class TrainedPlayer(NetworkPlayer):
             raise AgentError(
                 f"temperature is {shown(temperature)}; a number from 0.01 to 100 is allowed"
             )
-        network, about = load_network(find(str(path), self.kind))
+        network, about = load(str(path), self.kind)
         super().__init__(network, f"{self.kind}:{path}", temperature=temperature if sample else 0.0)
         self.about: dict[str, Any] = {"kind": self.kind, **about}
         self.version = f"{self.kind}-{about.get('moves', 0)}"

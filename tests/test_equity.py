@@ -156,6 +156,9 @@ def test_the_command(tmp_path, capsys):
     assert main(["equity", "greedy", "--games", "30", "--out", str(out), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(out.read_bytes())
+    assert main(["equity", "random", "--games", "30", "--out", str(out)]) == 2
+    assert "exists" in capsys.readouterr().err
+    assert told == json.loads(out.read_bytes())
     assert main(["equity", "greedy", "--games", "30"]) == 0
     assert "declarers first" in capsys.readouterr().out
     assert main(["equity", "greedy", "--games", "0"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from agents.policy_net import NetworkPlayer
 from agents.weights import WeightsError, load_network, save_network
 from guandan_env import legality, observation, randomness
 from guandan_env.actions import ROW_SIZE
+from guandan_env.cli import main
 from guandan_env.decisions import Decisions
 from guandan_env.engine import Engine
 from guandan_env.errors import GuandanError
@@ -316,5 +318,24 @@ def test_ppo_specs(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(GuandanError, match=r"holds no policy\.safetensors"):
         make(f"ppo:{tmp_path / 'empty'}")
-    with pytest.raises(GuandanError, match="cannot be read"):
+    with pytest.raises(GuandanError, match="nothing is no file of weights"):
         make(f"ppo:{tmp_path / 'nothing'}")
+
+
+@pytest.mark.parametrize("kind", ["ppo", "dqn", "dmc"])
+def test_a_network_plays_only_as_what_made_it(tmp_path, monkeypatch, capsys, kind):
+    monkeypatch.chdir(tmp_path)
+    for made_by in ("ppo", "dqn", "dmc", ["odd"]):
+        save_network(Path("a.safetensors"), network(), {"kind": made_by})
+        if made_by == kind:
+            assert make(f"{kind}:a.safetensors").about["kind"] == kind
+            continue
+        with pytest.raises(GuandanError, match=f"was made by .*, not by {kind}"):
+            make(f"{kind}:a.safetensors")
+        for words in (
+            ["export", f"{kind}:a.safetensors", "a.onnx"],
+            ["train", kind, "--set", "start=a.safetensors", "--out", "run"],
+        ):
+            assert main(words) == 2
+            assert f"not by {kind}" in capsys.readouterr().err
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["a.json", "a.safetensors"]

@@ -14,11 +14,12 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from agents import make
 from agents.networks import Tensors, log_softmax
-from agents.weights import WeightsError
 from eval.duplicate import Terms, play_pairs
 from guandan_env.cli import EXIT_INTERRUPTED
+from guandan_env.errors import GuandanError
 from train import checkpoint
 from train.commands.train import main
+from train.config import ConfigError
 from train.ppo import PPO
 from train.rollout import Experience
 
@@ -184,7 +185,7 @@ def test_a_run_can_start_from_weights(tmp_path):
     second = learner(tmp_path / "b", start=str(path))
     for network in (second.policy, second.player):
         assert all(map(torch.equal, network.parameters(), first.player.parameters()))
-    with pytest.raises(WeightsError, match="the network has"):
+    with pytest.raises(ConfigError, match=r"start .* has width=\d+, .*; set these"):
         learner(tmp_path / "c", start=str(path), width=24)
 
 
@@ -257,4 +258,6 @@ def test_ctrl_c_saves_and_the_run_is_resumed(tmp_path, monkeypatch, capsys):
     # The run knows its settings.
     assert main([words(tmp_path)[0], "--out", str(tmp_path), "--resume"]) == 0
     assert "going on from checkpoint-000000002" in capsys.readouterr().err
+    with pytest.raises(GuandanError, match="is a run of ppo, not of dqn"):
+        main(["dqn", "--out", str(tmp_path), "--resume"])
     assert checkpoint.saved(tmp_path)[-1].name == "checkpoint-000000005"

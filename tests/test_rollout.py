@@ -304,9 +304,16 @@ def test_self_play_for_equity_plays_games():
 
 
 def test_rewards_by_name(tmp_path):
-    assert isinstance(deal_reward("gain", 2), Gain)
-    assert isinstance(deal_reward("win", 2), Win)
-    equity().save(tmp_path / "equity.json")
-    assert isinstance(deal_reward("equity", 2, tmp_path / "equity.json"), EquityGain)
+    rules = RuleSet.preset("default")
+    assert isinstance(deal_reward("gain", 2, rules), Gain)
+    assert isinstance(deal_reward("win", 2, rules), Win)
+    path = tmp_path / "equity.json"
+    equity().save(path)
+    assert isinstance(deal_reward("equity", 2, rules, path), EquityGain)
     with pytest.raises(GuandanError, match="needs the table"):
-        deal_reward("equity", 2)
+        deal_reward("equity", 2, rules)
+    # A table for other rules would pay for a game that is not played.
+    others = [RuleSet.preset(name) for name in RuleSet.presets() if name != "default"]
+    for other in (*others, rules.replace(ace_pass="any")):
+        with pytest.raises(GuandanError, match=f"--rules {other.name}"):
+            deal_reward("equity", 2, other, path)

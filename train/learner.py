@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from agents import make
 from agents.networks import CandidateNetwork
-from agents.policy_net import find
-from agents.weights import WeightsError, fill, load_network, save_tensors
+from agents.policy_net import load
+from agents.weights import WeightsError, fill, save_tensors
 from guandan_env.decisions import Agent, Decisions
 from guandan_env.errors import GuandanError, StateError
 from guandan_env.rules import RuleSet
@@ -72,7 +72,10 @@ class Learner:
         self.half = self.device.type == "cuda" or half_is_fast()
         self.policy = self.player = CandidateNetwork(config.network).to(self.device)
         if config.start:
-            begun, _ = load_network(find(config.start, self.kind))
+            begun, _ = load(config.start, self.kind)
+            if begun.config != config.network:
+                sizes = ", ".join(f"{k}={v}" for k, v in asdict(begun.config).items())
+                raise ConfigError(f"the network of start {config.start!r} has {sizes}; set these")
             fill(self.policy, begun.state_dict(), config.start)
         self.pool: Pool | None = None
         opponents = [
@@ -80,11 +83,12 @@ class Learner:
             for name, share in config.opponents.items()
         ]
         equity = Path(config.equity) if config.equity else None
+        rules = RuleSet.preset(config.rules)
         self.play = SelfPlay(
             config.tables,
             config.seed,
-            deal_reward(config.reward, config.tables, equity),
-            RuleSet.preset(config.rules),
+            deal_reward(config.reward, config.tables, rules, equity),
+            rules,
             opponents,
             strengths=self.STRENGTHS,
         )

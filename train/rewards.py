@@ -12,6 +12,7 @@ from eval.equity import Equity, manner_of
 from guandan_env.engine import Engine, StepResult
 from guandan_env.errors import GuandanError
 from guandan_env.promotion import Standing
+from guandan_env.rules import RuleSet
 
 Ints = NDArray[np.integer]
 
@@ -82,12 +83,27 @@ class EquityGain:
         return self.equity.worth(standing, manner_of(order.astype(np.int64)))
 
 
-def deal_reward(name: str, num_tables: int, equity: Path | None = None) -> DealReward:
-    """The reward of a name: `gain`, `win` or `equity`, which needs the file of a table."""
+def deal_reward(
+    name: str, num_tables: int, rules: RuleSet, equity: Path | None = None
+) -> DealReward:
+    """The reward of a name under some rules.
+
+    `gain`, `win`, or `equity`, which needs the file of a table for the same rules; `GuandanError`
+    for a table of others, since it would pay for a game that is not played.
+    """
     if name == "gain":
         return Gain()
     if name == "win":
         return Win()
     if equity is None:
         raise GuandanError("reward 'equity' needs the table of `guandan equity`: set equity to it")
-    return EquityGain(Equity.load(equity), num_tables)
+    table = Equity.load(equity)
+    if table.rules != rules:
+        theirs = f"the rules {table.rules.name!r}"
+        if table.rules.name == rules.name:
+            theirs = f"other rules of the name {rules.name!r}"
+        raise GuandanError(
+            f"{equity} was made under {theirs}, this run has {rules.name!r}: "
+            f"guandan equity AGENT --rules {rules.name} --out FILE makes the table for it"
+        )
+    return EquityGain(table, num_tables)

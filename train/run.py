@@ -26,11 +26,17 @@ Told = Callable[[Learner, dict[str, float]], None]
 Scored = Callable[[dict[str, Score]], None]
 
 
-def settings_of(folder: Path) -> dict[str, Any]:
-    """The settings of the run in a folder, by its last sound checkpoint; none without one."""
+def settings_of(folder: Path, kind: str) -> dict[str, Any]:
+    """The settings of a learner's run in a folder, by its last sound checkpoint; none without one.
+
+    `GuandanError` where it is the run of another learner.
+    """
     for path in reversed(checkpoint.saved(folder)):
         with suppress(WeightsError):
-            config = load_json(path / "training.json").get("config")
+            told = load_json(path / "training.json")
+            if told.get("kind", kind) != kind:
+                raise GuandanError(f"{folder} is a run of {told['kind']}, not of {kind}")
+            config = told.get("config")
             return config if isinstance(config, dict) else {}
     return {}
 

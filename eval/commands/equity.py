@@ -25,6 +25,8 @@ def main(argv: list[str]) -> int:
     check_rules(rules)
     if args.out is not None and (args.out.is_dir() or not args.out.parent.is_dir()):
         raise GuandanError(f"--out is {args.out}; a file in a folder that exists is allowed")
+    if args.out is not None and args.out.exists():
+        raise GuandanError(f"--out: {args.out} exists; nothing is written over")
     equity = _measured(args, rules)
     if args.out is not None:
         equity.save(args.out)

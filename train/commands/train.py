@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     found = importlib.import_module(module)
     out = args.out or Path("runs") / args.algo
     # A run that goes on has its settings, unless others are given.
-    before = settings_of(out) if args.resume and args.config is None else {}
+    before = settings_of(out, args.algo) if args.resume and args.config is None else {}
     config = load(getattr(found, settings), args.config, args.set, before)
     if not train(getattr(found, learner)(config, out), args.resume):
         return EXIT_INTERRUPTED
@@ -110,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
         "--config",
         type=Path,
         metavar="FILE",
-        help="settings in YAML; a run that goes on has its own",
+        help="settings in YAML; a run that goes on has its own, which FILE replaces",
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change one setting"
