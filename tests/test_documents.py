@@ -27,6 +27,7 @@ from guandan_env import (
 )
 from guandan_env.actions import ROW_PATTERN, Pattern
 from guandan_env.cards import KIND_NAMES
+from guandan_env.cli import main
 from guandan_env.notation import PATTERN_WORDS, find_rows, row_name
 from guandan_env.positions import OPTIONS
 from guandan_env.rewards import REWARDS
@@ -195,9 +196,14 @@ def test_versions_and_numbers_in_the_text_are_right(document: str) -> None:
 
 
 @pytest.mark.parametrize(("document", "block"), BLOCKS)
-def test_python_of_the_documents_runs(document: str, block: str) -> None:
+def test_python_of_the_documents_runs(
+    document: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for foreign in re.findall(r"^from (sb3_contrib|tianshou|torchrl|ray|agilerl)\b", block, re.M):
         pytest.importorskip(foreign)
+    if "ppo.onnx" in block:  # which the command before it writes
+        monkeypatch.chdir(tmp_path)
+        assert main(["export", "ppo:pretrained", "ppo.onnx"]) == 0
     # As many steps of learning as one batch has: it is our environment that is tried.
     exec(compile(block.replace("100_000", "64"), document, "exec"), {})
 

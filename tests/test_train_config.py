@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from pathlib import Path
 
 import pytest
 
-from train.commands.train import main
-from train.config import ConfigError, load
+from train.commands.train import LEARNERS, main
+from train.config import ConfigError, described, load
 from train.ppo import PPOConfig
 
 FOLDER = Path(__file__).parent.parent / "configs"
@@ -19,6 +21,22 @@ def test_defaults_pass_their_own_checks():
     assert load(PPOConfig, None, []) == config
     for key, value in config.as_dict().items():
         assert PPOConfig.__dataclass_fields__[key].metadata["check"](value) == value, key
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_the_settings_that_are_printed_are_a_file_of_the_defaults(kind, tmp_path, capsys):
+    module, settings, _ = LEARNERS[kind]
+    config = getattr(importlib.import_module(module), settings)
+    assert main([kind, "--settings"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == described(config) + "\n"
+    path = tmp_path / "all.yaml"
+    path.write_text(printed, encoding="utf-8")
+    assert load(config, path, []) == config()
+    lines = printed.splitlines()
+    assert [line.partition(":")[0] for line in lines] == list(config().as_dict())
+    assert all(re.search(r"  # \S.* \(\S.*\)$", line) for line in lines)
+    assert not list(tmp_path.glob("runs"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)

@@ -1,7 +1,8 @@
 """Settings of a training run: a dataclass a learner, read strictly from YAML and `--set`.
 
-Every field says with `setting()` what it may be. Anything else is refused before a run begins: an
-unknown key with the nearest one, a value of another type or out of range with what is allowed.
+Every field says with `setting()` what it may be and what it is for. Anything else is refused before
+a run begins: an unknown key with the nearest one, a value of another type or out of range with what
+is allowed.
 """
 
 from __future__ import annotations
@@ -37,11 +38,15 @@ class ConfigError(GuandanError):
     """A setting that does not exist or is not allowed; the message says what is."""
 
 
-def setting(default: Any, check: Check) -> Any:
-    """A field with a default and the check that gives its value, or raises `ValueError`."""
+def setting(default: Any, check: Check, about: str) -> Any:
+    """A field: its default, the check that gives its value, and what it is for.
+
+    The check raises `ValueError` with what is allowed.
+    """
+    metadata = {"check": check, "about": about}
     if isinstance(default, (dict, list)):
-        return field(default_factory=lambda: default.copy(), metadata={"check": check})
-    return field(default=default, metadata={"check": check})
+        return field(default_factory=lambda: default.copy(), metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def whole(low: int, high: int) -> Check:
@@ -79,13 +84,6 @@ def choice(*allowed: str) -> Check:
     return check
 
 
-def flag(value: object) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
 def text(value: object) -> str:
     """Any text."""
     if not isinstance(value, str):
@@ -119,37 +117,43 @@ def shares(value: object) -> dict[str, float]:
 class TrainConfig:
     """What every learner has. `moves` are moves of the environment, forced ones included."""
 
-    seed: int = setting(0, whole(0, 2**31 - 1))
-    rules: str = setting("default", text)
-    moves: int = setting(100_000_000, whole(1, 10**12))  # of the whole run
-    minutes: float = setting(0.0, number(0, 1e6))  # if not 0, the run ends after so many, too
-    threads: int = setting(0, whole(0, 256))  # of torch; 0 for one a core
-    workers: int = setting(0, whole(0, 1024))  # processes that play; 0: this one does
-    worker_timeout: float = setting(600.0, number(0.1, 1e6))  # seconds of silence that end a run
+    seed: int = setting(0, whole(0, 2**31 - 1), "of deals, choices and weights")
+    rules: str = setting("default", text, "a preset of rules")
+    moves: int = setting(100_000_000, whole(1, 10**12), "moves of the run, forced ones included")
+    minutes: float = setting(0.0, number(0, 1e6), "if not 0, the run ends after so many, too")
+    threads: int = setting(0, whole(0, 256), "threads of torch; 0 for one a core")
+    workers: int = setting(0, whole(0, 1024), "processes that play; 0: the one that learns plays")
+    worker_timeout: float = setting(
+        600.0, number(0.1, 1e6), "seconds of silence of a worker that end a run"
+    )
     # Playing.
-    tables: int = setting(512, whole(1, 1 << 16))
-    steps: int = setting(96, whole(1, 1 << 14))  # moves at each table between two updates
-    reward: str = setting("gain", choice("gain", "win", "equity"))
-    equity: str = setting("", text)  # for reward equity: a file of `guandan equity`
-    opponents: dict[str, float] = setting({}, shares)  # who holds one side at which part of tables
-    start: str = setting("", text)  # begin with these weights, as `ppo:START` would; empty: none
+    tables: int = setting(512, whole(1, 1 << 16), "deals in play at once")
+    steps: int = setting(96, whole(1, 1 << 14), "moves at each table between two updates")
+    reward: str = setting("gain", choice("gain", "win", "equity"), "what a deal is worth")
+    equity: str = setting("", text, "for reward equity: a file of `guandan equity`")
+    opponents: dict[str, float] = setting(
+        {}, shares, "agents, or a past self (pool), that hold one side at so many of the tables"
+    )
+    start: str = setting("", text, "weights to begin with, named as after `ppo:`; empty: random")
     # Imitation first.
-    bc: str = setting("", text)  # the agent that is imitated; empty for none
-    bc_moves: int = setting(1_500_000, whole(1, 10**12))
-    bc_taught: float = setting(0.5, number(0, 1))  # part of deals that the teacher plays itself
+    bc: str = setting("", text, "the agent that is imitated first; empty: none")
+    bc_moves: int = setting(1_500_000, whole(1, 10**12), "moves of imitation")
+    bc_taught: float = setting(0.5, number(0, 1), "part of those deals that the teacher plays")
     # The network.
-    width: int = setting(384, whole(8, 4096))
-    blocks: int = setting(2, whole(0, 32))
-    candidate_width: int = setting(96, whole(8, 1024))
-    row_width: int = setting(32, whole(1, 512))
+    width: int = setting(384, whole(8, 4096), "of the trunk, which reads the observation")
+    blocks: int = setting(2, whole(0, 32), "residual blocks of the trunk")
+    candidate_width: int = setting(96, whole(8, 1024), "of the layers that score a play")
+    row_width: int = setting(32, whole(1, 512), "of a play's embedding")
     # The past selves that `opponents: {pool: …}` plays against.
-    pool_size: int = setting(6, whole(1, 64))
-    pool_every: int = setting(100, whole(1, 10**6))  # updates between two that are kept
+    pool_size: int = setting(6, whole(1, 64), "past selves that are kept")
+    pool_every: int = setting(100, whole(1, 10**6), "updates between two that are kept")
     # Looking on.
-    eval_every: int = setting(50, whole(1, 10**6))  # updates between two evaluations
-    eval_deals: int = setting(400, whole(2, 10**6))  # each played twice
-    eval_against: list[str] = setting(["greedy", "planner"], words)
-    checkpoint_minutes: float = setting(5.0, number(0, 1e4))  # 0: after every update
+    eval_every: int = setting(50, whole(1, 10**6), "updates between two evaluations")
+    eval_deals: int = setting(400, whole(2, 10**6), "deals of an evaluation, each played twice")
+    eval_against: list[str] = setting(["greedy", "planner"], words, "agents")
+    checkpoint_minutes: float = setting(
+        5.0, number(0, 1e4), "minutes between two checkpoints; 0: one after every update"
+    )
 
     @property
     def network(self) -> NetworkConfig:
@@ -218,3 +222,23 @@ def load(
             raise ConfigError(f"--set {item!r}: {one_line(error)}") from error
         from_mapping(kind, {key: values[key]}, "--set")
     return from_mapping(kind, values, where)
+
+
+def described(kind: type[TrainConfig]) -> str:
+    """Every setting of a learner as YAML: its default, what it is for and what is allowed."""
+    lines = []
+    for entry in dataclasses.fields(kind):
+        value = {entry.name: getattr(kind(), entry.name)}
+        written = yaml.safe_dump(value, default_flow_style=True, width=1000).strip()[1:-1]
+        allowed = _allowed(entry.metadata["check"])
+        lines.append(f"{written}  # {entry.metadata['about']} ({allowed})")
+    return "\n".join(lines)
+
+
+def _allowed(check: Check) -> str:
+    """What a check lets through, in words."""
+    try:
+        check(None)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError("a check that lets anything through")

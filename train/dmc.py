@@ -25,7 +25,7 @@ from train.value_learner import Taught, ValueConfig, ValueLearner, means
 class DMCConfig(ValueConfig):
     """Settings of deep Monte Carlo."""
 
-    epochs: int = setting(2, whole(1, 100))  # over the deals that an update finishes
+    epochs: int = setting(2, whole(1, 100), "times that an update goes over the deals it finishes")
 
 
 class DMC(ValueLearner):

@@ -30,10 +30,14 @@ from train.value_learner import Taught, ValueConfig, ValueLearner, means, tensor
 class DQNConfig(ValueConfig):
     """Settings of deep Q-learning."""
 
-    n_steps: int = setting(3, whole(1, 200))  # decisions of the seat from one to the other
-    buffer: int = setting(60_000, whole(1, 10**8))  # decisions that are kept, about 3 kB each
-    reuse: float = setting(1.0, number(0.01, 100))  # how often a decision is learned from
-    target_rate: float = setting(0.01, number(1e-6, 1))  # part that the target moves each step
+    n_steps: int = setting(
+        3, whole(1, 200), "decisions of the seat from a choice to the value it learns from"
+    )
+    buffer: int = setting(60_000, whole(1, 10**8), "decisions that are kept, about 3 kB each")
+    reuse: float = setting(1.0, number(0.01, 100), "times that a decision is learned from")
+    target_rate: float = setting(
+        0.01, number(1e-6, 1), "part that the copy which values moves at each step"
+    )
 
 
 class DQN(ValueLearner):

@@ -32,27 +32,32 @@ from train.rollout import Acted, Experience, Floats, Views
 class PPOConfig(TrainConfig):
     """Settings of PPO. What has a partner `…_end` moves there in a straight line over the run."""
 
-    trace: float = setting(0.95, number(0, 1))  # λ of TD(λ)
-    clip: float = setting(0.2, number(0.01, 1))
-    epochs: int = setting(2, whole(1, 100))
-    minibatch: int = setting(4096, whole(1, 1 << 20))  # decisions
-    minibatch_end: int = setting(8192, whole(1, 1 << 20))
-    lr: float = setting(2e-4, number(0, 1))
-    lr_end: float = setting(2e-5, number(0, 1))
-    critic_lr: float = setting(6e-4, number(0, 1))
-    critic_lr_end: float = setting(1e-4, number(0, 1))
-    bc_lr: float = setting(1e-3, number(0, 1))  # of the policy while it imitates
-    bc_lr_end: float = setting(1e-4, number(0, 1))
-    # Scores are multiplied by this after imitation, whose draws are wilder than the teacher.
-    sharpen: float = setting(1.0, number(0.1, 10))
-    # What plays is a moving average of the policies; an update changes it by 1 less this.
-    average: float = setting(0.9, number(0, 0.9999))
-    entropy: float = setting(0.01, number(0, 10))  # what an entropy of 1 nat is worth
-    entropy_end: float = setting(0.003, number(0, 10))
-    target_kl: float = setting(0.02, number(1e-5, 10))  # an update ends when beyond 1.5 times this
-    bc_minibatch: int = setting(4096, whole(1, 1 << 20))
-    critic_width: int = setting(256, whole(8, 4096))
-    critic_blocks: int = setting(2, whole(0, 32))
+    trace: float = setting(0.95, number(0, 1), "λ of TD(λ)")
+    clip: float = setting(0.2, number(0.01, 1), "of the ratio of probabilities")
+    epochs: int = setting(2, whole(1, 100), "times that an update goes over its batch")
+    minibatch: int = setting(4096, whole(1, 1 << 20), "decisions")
+    minibatch_end: int = setting(8192, whole(1, 1 << 20), "the same at the end of the run")
+    lr: float = setting(2e-4, number(0, 1), "learning rate of the policy")
+    lr_end: float = setting(2e-5, number(0, 1), "the same at the end of the run")
+    critic_lr: float = setting(6e-4, number(0, 1), "learning rate of the critic")
+    critic_lr_end: float = setting(1e-4, number(0, 1), "the same at the end of the run")
+    bc_lr: float = setting(1e-3, number(0, 1), "learning rate of the policy while it imitates")
+    bc_lr_end: float = setting(1e-4, number(0, 1), "the same at the end of imitation")
+    # Draws of a policy that has imitated are wilder than the teacher, unless flattened on purpose.
+    sharpen: float = setting(
+        1.0, number(0.1, 10), "scores are multiplied by it when imitation ends; below 1 it flattens"
+    )
+    average: float = setting(
+        0.9, number(0, 0.9999), "what plays is a moving average, of which an update keeps so much"
+    )
+    entropy: float = setting(0.01, number(0, 10), "what an entropy of 1 nat is worth")
+    entropy_end: float = setting(0.003, number(0, 10), "the same at the end of the run")
+    target_kl: float = setting(
+        0.02, number(1e-5, 10), "an update ends when the policy has moved 1.5 times so far"
+    )
+    bc_minibatch: int = setting(4096, whole(1, 1 << 20), "decisions, while it imitates")
+    critic_width: int = setting(256, whole(8, 4096), "of the critic's trunk")
+    critic_blocks: int = setting(2, whole(0, 32), "its residual blocks")
 
 
 class PPO(Learner):

@@ -34,21 +34,21 @@ _EXPLORES = 7  # sets apart the random numbers that say where to explore
 class ValueConfig(TrainConfig):
     """Settings of value methods. What has a partner `…_end` moves there over the run."""
 
-    lr: float = setting(1e-4, number(0, 1))  # of the scores, once they are not taught any more
-    lr_end: float = setting(1e-5, number(0, 1))
-    critic_lr: float = setting(6e-4, number(0, 1))
-    critic_lr_end: float = setting(1e-4, number(0, 1))
-    minibatch: int = setting(8192, whole(1, 1 << 20))  # decisions
-    # Exploration among the legal rows: any with probability epsilon, else by softmax(A / this).
-    epsilon: float = setting(0.01, number(0, 1))
-    epsilon_end: float = setting(0.01, number(0, 1))
-    temperature: float = setting(0.1, number(1e-4, 100))
-    temperature_end: float = setting(0.05, number(1e-4, 100))
+    lr: float = setting(1e-4, number(0, 1), "learning rate of the scores after imitation")
+    lr_end: float = setting(1e-5, number(0, 1), "the same at the end of the run")
+    critic_lr: float = setting(6e-4, number(0, 1), "learning rate of the critic, which is V")
+    critic_lr_end: float = setting(1e-4, number(0, 1), "the same at the end of the run")
+    minibatch: int = setting(8192, whole(1, 1 << 20), "decisions")
+    # Exploration among the legal rows.
+    epsilon: float = setting(0.01, number(0, 1), "probability of any legal row")
+    epsilon_end: float = setting(0.01, number(0, 1), "the same at the end of the run")
+    temperature: float = setting(0.1, number(1e-4, 100), "else by softmax(A / temperature)")
+    temperature_end: float = setting(0.05, number(1e-4, 100), "the same at the end of the run")
     # Imitation: softmax(A / temperature) should give the teacher's choice.
-    bc_lr: float = setting(1e-3, number(0, 1))
-    bc_minibatch: int = setting(4096, whole(1, 1 << 20))
-    critic_width: int = setting(256, whole(8, 4096))
-    critic_blocks: int = setting(2, whole(0, 32))
+    bc_lr: float = setting(1e-3, number(0, 1), "learning rate of the scores while they imitate")
+    bc_minibatch: int = setting(4096, whole(1, 1 << 20), "decisions, while they imitate")
+    critic_width: int = setting(256, whole(8, 4096), "of the critic's trunk")
+    critic_blocks: int = setting(2, whole(0, 32), "its residual blocks")
 
 
 @dataclass(frozen=True)

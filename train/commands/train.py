@@ -35,11 +35,14 @@ def main(argv: list[str]) -> int:
             f"allowed: {', '.join(LEARNERS)}"
         )
     # Imported here: they take torch, which whoever asks for help or errs should not wait for.
-    from train.config import load
+    from train.config import described, load
     from train.run import settings_of
 
     module, settings, learner = LEARNERS[args.algo]
     found = importlib.import_module(module)
+    if args.settings:
+        print(described(getattr(found, settings)))
+        return 0
     out = args.out or Path("runs") / args.algo
     # A run that goes on has its settings, unless others are given.
     before = settings_of(out, args.algo) if args.resume and args.config is None else {}
@@ -114,6 +117,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="change one setting"
+    )
+    parser.add_argument(
+        "--settings",
+        action="store_true",
+        help="print every setting, as a file for --config: default, meaning, what is allowed",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="the run's folder (runs/ALGO)")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
