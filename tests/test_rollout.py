@@ -314,6 +314,6 @@ def test_rewards_by_name(tmp_path):
         deal_reward("equity", 2, rules)
     # A table for other rules would pay for a game that is not played.
     others = [RuleSet.preset(name) for name in RuleSet.presets() if name != "default"]
-    for other in (*others, rules.replace(ace_pass="any")):
+    for other in (*others, rules.replace(ace_pass="double_down")):
         with pytest.raises(GuandanError, match=f"--rules {other.name}"):
             deal_reward("equity", 2, other, path)
