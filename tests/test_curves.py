@@ -66,8 +66,8 @@ def test_what_a_run_writes_is_read(two):
 def test_shipped_curves_are_curves():
     from agents.policy_net import _SHIPPED
 
-    for kind in ("ppo", "dqn", "dmc"):
-        assert len(read(_SHIPPED / f"{kind}-curve.csv")["planner"]) > 1
+    for run in ("ppo-first-stage", "ppo", "dqn", "dmc"):
+        assert len(read(_SHIPPED / f"{run}-curve.csv")["planner"]) > 1
 
 
 def test_seeds_are_joined_where_all_were_under_way(two):
