@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations_with_replacement
 
 import pytest
 from hypothesis import given
@@ -196,6 +197,18 @@ def test_seeds_meet_as_late_as_can_be():
     seed=st.integers(0, 2**63 - 1),
 )
 def test_clubs_are_kept_in_different_halves(clubs, seed):
+    drawn_in_halves(clubs, seed)
+
+
+@pytest.mark.rule("9.2")
+@pytest.mark.parametrize("count", range(2, 9))
+def test_clubs_are_kept_in_different_halves_of_all_small_fields(count):
+    for clubs in combinations_with_replacement(["a", "b", "c", None], count):
+        for seed in range(4):
+            drawn_in_halves(clubs, seed)
+
+
+def drawn_in_halves(clubs, seed):
     entrants, label = list(range(len(clubs))), dict(enumerate(clubs))
     slots = draw.power_of_two(len(clubs))
     lines = draw.bracket(entrants, label, Lot.from_seed(seed), slots)
@@ -211,6 +224,10 @@ def test_clubs_are_kept_in_different_halves(clubs, seed):
                 assert abs(own[club] - members / 2) < 1
     order = draw.in_pairs(entrants, label, Lot.from_seed(seed))
     assert sorted(order) == entrants
+    sizes = Counter(club for club in clubs if club is not None)
+    if max(sizes.values(), default=0) <= (len(clubs) + 1) // 2:  # else some must meet
+        for one, other in zip(order[::2], order[1::2], strict=False):
+            assert label[one] is None or label[one] != label[other]
 
 
 @given(count=st.integers(3, 40), seed=st.integers(0, 2**32))

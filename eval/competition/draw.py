@@ -62,7 +62,9 @@ def apart(
         return club is None, -count[club], first_seen[club]
 
     # Largest clubs first, club after club, dealt out in turn: neighbours fall into different parts.
+    # Larger parts have the first turn, so that parts of nearly one size are full at the end only.
     turn = lot.of(_REST).shuffled(range(len(sizes)))
+    turn.sort(key=lambda part: -sizes[part])
     result: list[list[int]] = [[] for _ in sizes]
     for entrant in sorted(drawn, key=order):
         turn.sort(key=lambda part: len(result[part]) >= sizes[part])  # full ones to the end
