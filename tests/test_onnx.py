@@ -40,6 +40,18 @@ def test_it_chooses_what_the_network_chooses(shipped):
     assert same / asked >= 0.9999
 
 
+def test_the_file_is_named_after_the_learner(tmp_path, monkeypatch, capsys):
+    torch.manual_seed(0)
+    weights = tmp_path / "small.safetensors"
+    save_network(weights, CandidateNetwork(NetworkConfig(16, 0, 8, 4)), {})
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", f"dmc:{weights}", "--onnx"]) == 0
+    assert "onnx:dmc.onnx" in capsys.readouterr().out
+    assert make("onnx:dmc.onnx").about["kind"] == "dmc"
+    assert main(["export", f"dmc:{weights}", "--onnx"]) == 2
+    assert "dmc.onnx exists" in capsys.readouterr().err
+
+
 def test_any_number_of_decisions_fits(shipped):
     agent = make(f"onnx:{shipped}")
     engine = Engine(5, seed=1)
